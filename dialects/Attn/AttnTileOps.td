@@ -1,0 +1,427 @@
+//===- AttnTileOps.td - tile ops (L1) ----------------------------------------===//
+//
+// Operands not named otherwise are i32.  "live" rows are those below the item's
+// row count; dead rows are computed but never stored and never decide anything.
+
+#ifndef ATTN_TILE_OPS
+#define ATTN_TILE_OPS
+
+include "AttnOps.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/LoopLikeInterface.td"
+
+def Attn_StateLike : AnyTypeOf<[Attn_StateType, Attn_TileType, Attn_RowVecType]>;
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+class Attn_WorkOp<string mnemonic> : Attn_Op<mnemonic, [
+    SingleBlock, SingleBlockImplicitTerminator<"YieldOp">]> {
+  let arguments = (ins Attn_PlanType:$plan);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Attn_ForWorkOp : Attn_WorkOp<"for_work"> {
+  let summary = "once per work item, in any order";
+  let description = [{
+    Block arguments: request, head (KV head if packed, else query head), row0,
+    rows, kv_begin, kv_end, slot, flags; see include/attn/ABI/WorkItem.h.
+
+    `attn.for_work %plan (%req, %head, %row0, %nrows, %kv0, %kv1, %slot, %flags) { ... }`
+  }];
+}
+
+def Attn_ForMergeOp : Attn_WorkOp<"for_merge"> {
+  let summary = "once per merge record, in any order";
+  let description = [{
+    Block arguments: request, head, row0, rows, first_slot, count.
+  }];
+}
+
+def Attn_LoadItemOp : Attn_Op<"load_item", [Pure]> {
+  let summary = "fields of a work item (8) or merge record (6) by index";
+  let description = [{
+    Used from L2 on, where `for_work` has become a loop over words.  The number of
+    results says which record.
+  }];
+  let arguments = (ins Attn_PlanType:$plan, I32:$index);
+  let results = (outs Variadic<I32>:$fields);
+  let assemblyFormat = "$plan `[` $index `]` attr-dict `:` type($fields)";
+  let hasVerifier = 1;
+}
+
+def Attn_RequestOp : Attn_Op<"request", [Pure]> {
+  let summary = "where a request's rows lie: q_begin, q_len, kv_begin, kv_len";
+  let arguments = (ins Attn_PlanType:$plan, I32:$request);
+  let results = (outs I32:$q_begin, I32:$q_len, I32:$kv_begin, I32:$kv_len);
+  let assemblyFormat = "$plan `[` $request `]` attr-dict";
+}
+
+def Attn_RowMapOp : Attn_Op<"row_map", [Pure]> {
+  let summary = "row map of a tile";
+  let description = [{
+    Row r is live iff r < rows; with t = row0 + r: token = t / pack, query head =
+    head * pack + t mod pack, position = token + kv_len - q_len.  With pack 1
+    `head` is the query head itself.
+  }];
+  let arguments = (ins I32:$request, I32:$head, I32:$row0, I32:$nrows, I32:$q_begin,
+                   I32:$q_len, I32:$kv_len, I32Attr:$pack);
+  let results = (outs Attn_RowsType:$result);
+  let assemblyFormat = [{
+    `request` $request `head` $head `row0` $row0 `rows` $nrows `q_begin` $q_begin
+    `q_len` $q_len `kv_len` $kv_len `pack` $pack attr-dict `:` type($result)
+  }];
+}
+
+def Attn_SegmentsOp : Attn_Op<"segments", [Pure]> {
+  let summary = "borders of the block classes of a tile: b0 <= b1 <= ... <= bn";
+  let description = [{
+    Block j holds keys kv0 + j * tile_k ... and below kv1.  Segment i is
+    [b_i, b_i+1) and has class i of the kernel's block map; blocks outside
+    [b0, bn) are invisible to every live row.  Only live rows count.  No live row
+    or no key: all 0.  `attn-expand-segments` turns it into integer arithmetic.
+  }];
+  let arguments = (ins Attn_RowsType:$rows, I32:$kv0, I32:$kv1,
+                   Attn_BlockMapAttr:$block_map, I32Attr:$tile_k);
+  let results = (outs Variadic<I32>:$bounds);
+  let assemblyFormat = [{
+    $rows `,` $kv0 `,` $kv1 `map` $block_map `tile_k` $tile_k attr-dict
+    `:` type($rows) `->` type($bounds)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Loads and stores
+//===----------------------------------------------------------------------===//
+
+def Attn_LoadQueryOp : Attn_Op<"load_query", [Pure]> {
+  let summary = "tile of Q by the row map; dead rows are 0";
+  let arguments = (ins Attn_TensorType:$tensor, Attn_RowsType:$rows);
+  let results = (outs Attn_TileType:$result);
+  let assemblyFormat = "$tensor `,` $rows attr-dict `:` type($tensor) `,` type($rows) `->` type($result)";
+}
+
+def Attn_LoadKVOp : Attn_Op<"load_kv", [Pure]> {
+  let summary = "tile of K or V: keys k0 ... of a request; rows >= kv1 are 0";
+  let arguments = (ins Attn_TensorType:$tensor, I32:$request, I32:$kv_head,
+                   I32:$kv_begin, I32:$k0, I32:$kv1);
+  let results = (outs Attn_TileType:$result);
+  let assemblyFormat = [{
+    $tensor `request` $request `kv_head` $kv_head `kv_begin` $kv_begin `k0` $k0
+    `kv1` $kv1 attr-dict `:` type($tensor) `->` type($result)
+  }];
+}
+
+def Attn_CopyQueryOp : Attn_Op<"copy_query", []> {
+  let summary = "load_query into a channel's slot (L2)";
+  let arguments = (ins AnyType:$slot, Attn_TensorType:$tensor, Attn_RowsType:$rows);
+  let assemblyFormat = "$slot `,` $tensor `,` $rows attr-dict `:` type($slot) `,` type($tensor) `,` type($rows)";
+}
+
+def Attn_CopyKVOp : Attn_Op<"copy_kv", []> {
+  let summary = "load_kv into a channel's slot (L2)";
+  let arguments = (ins AnyType:$slot, Attn_TensorType:$tensor, I32:$request,
+                   I32:$kv_head, I32:$kv_begin, I32:$k0, I32:$kv1);
+  let assemblyFormat = [{
+    $slot `,` $tensor `request` $request `kv_head` $kv_head `kv_begin` $kv_begin
+    `k0` $k0 `kv1` $kv1 attr-dict `:` type($slot) `,` type($tensor)
+  }];
+}
+
+def Attn_StoreOp : Attn_Op<"store", [AttrSizedOperandSegments]> {
+  let summary = "write the live rows of O and LSE";
+  let arguments = (ins Attn_TileType:$tile, Optional<Attn_RowVecType>:$row_lse,
+                   Attn_RowsType:$rows, Attn_TensorType:$output,
+                   Optional<Attn_TensorType>:$lse);
+  let assemblyFormat = [{
+    $tile (`lse` $row_lse^)? `,` $rows `to` $output (`lse` $lse^)? attr-dict `:`
+    type($tile) (`lse` type($row_lse)^)? `,` type($rows) `to` type($output) (`lse` type($lse)^)?
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_StorePartialOp : Attn_Op<"store_partial", []> {
+  let summary = "write the live rows of a split partial (f32 O and LSE) into a slot";
+  let arguments = (ins Attn_TileType:$tile, Optional<Attn_RowVecType>:$row_lse,
+                   Attn_RowsType:$rows, Attn_PlanType:$plan, I32:$slot);
+  let assemblyFormat = [{
+    $tile (`lse` $row_lse^)? `,` $rows `,` $plan `slot` $slot attr-dict `:`
+    type($tile) (`lse` type($row_lse)^)? `,` type($rows)
+  }];
+}
+
+def Attn_LoadPartialOp : Attn_Op<"load_partial", [Pure]> {
+  let summary = "read a split partial; dead rows are the unit (0, -inf)";
+  let arguments = (ins Attn_RowsType:$rows, Attn_PlanType:$plan, I32:$slot);
+  let results = (outs Attn_TileType:$tile, Optional<Attn_RowVecType>:$row_lse);
+  let assemblyFormat = [{
+    $rows `,` $plan `slot` $slot attr-dict `:` type($rows) `->` type($tile) (`,` type($row_lse)^)?
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// The loop over key blocks
+//===----------------------------------------------------------------------===//
+
+def Attn_ForKVOp : Attn_Op<"for_kv", [SingleBlock, RecursiveMemoryEffects,
+    AllTypesMatch<["inits", "results"]>]> {
+  let summary = "loop over the blocks [lo, hi) of one class";
+  let description = [{
+    Block arguments: j, k0 = base + j * tile_k, then the carried values.  Visits in
+    `order`.  A `full` loop has no `apply_mask`, a `partial` one exactly one.
+
+    ```
+    %r = attn.for_kv partial descending tile_k 64 from %b1 to %b2 base %kv0
+           (%j, %k0) carry (%s = %s0 : !attn.state<128x128, softmax>) { ... attn.yield %s1 : ... }
+    ```
+  }];
+  let arguments = (ins I32:$lo, I32:$hi, I32:$base, Variadic<Attn_StateLike>:$inits,
+                   Attn_BlockClassAttr:$block_class, Attn_ReferenceAttr:$reference,
+                   Attn_KVOrderAttr:$order, I32Attr:$tile_k);
+  let results = (outs Variadic<Attn_StateLike>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::BlockArgument getIndex() { return getBody().getArgument(0); }
+    ::mlir::BlockArgument getK0() { return getBody().getArgument(1); }
+    ::mlir::Block::BlockArgListType getCarried() {
+      return getBody().getArguments().drop_front(2);
+    }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Products and hooks
+//===----------------------------------------------------------------------===//
+
+def Attn_QKOp : Attn_Op<"qk", [Pure]> {
+  let summary = "S = Q * K^T in f32, without scale";
+  let arguments = (ins Attn_TileType:$query, Attn_TileType:$key);
+  let results = (outs Attn_TileType:$result);
+  let assemblyFormat = "$query `,` $key attr-dict `:` type($query) `,` type($key) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_PVOp : Attn_Op<"pv", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "O + P * V in f32";
+  let arguments = (ins Attn_TileType:$p, Attn_TileType:$value, Attn_TileType:$acc);
+  let results = (outs Attn_TileType:$result);
+  let assemblyFormat = "$p `,` $value `,` $acc attr-dict `:` type($p) `,` type($value) `,` type($acc)";
+  let hasVerifier = 1;
+}
+
+def Attn_ApplyScoreOp : Attn_Op<"apply_score", [Pure, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "s <- score(scale * s, b, h, q, k) under the kernel's variant";
+  let description = "Without a score hook it is the product with the scale alone.";
+  let arguments = (ins Attn_TileType:$tile, F32:$scale, Attn_RowsType:$rows, I32:$k0, I32:$kv1);
+  let results = (outs Attn_TileType:$result);
+  let assemblyFormat = "$tile `,` $scale `,` $rows `,` $k0 `,` $kv1 attr-dict `:` type($tile) `,` type($rows)";
+}
+
+def Attn_ApplyMaskOp : Attn_Op<"apply_mask", [Pure, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "s <- fill unless k < kv1 and mask(b, h, q, k): a select";
+  let description = [{
+    The mask hook is not evaluated for keys >= kv1 or dead rows in a way that can
+    be seen: hooks are pure and table indices are clamped.
+  }];
+  let arguments = (ins Attn_TileType:$tile, Attn_RowsType:$rows, I32:$k0, I32:$kv1,
+                   Attn_MaskFillAttr:$fill);
+  let results = (outs Attn_TileType:$result);
+  let assemblyFormat = "$fill $tile `,` $rows `,` $k0 `,` $kv1 attr-dict `:` type($tile) `,` type($rows)";
+}
+
+def Attn_TransformRowsOp : Attn_Op<"transform_rows", [Pure]> {
+  let summary = "query or output hook on each live row of a tile";
+  let arguments = (ins Attn_HookKindAttr:$kind, Attn_TileType:$tile, Attn_RowsType:$rows);
+  let results = (outs Attn_TileType:$result);
+  let assemblyFormat = "$kind $tile `,` $rows attr-dict `:` type($tile) `,` type($rows) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Attn_TransformKeysOp : Attn_Op<"transform_keys", [Pure]> {
+  let summary = "key or value hook on each row < kv1 of a K or V tile";
+  let arguments = (ins Attn_HookKindAttr:$kind, Attn_TileType:$tile, I32:$request, I32:$kv_head,
+                   I32:$k0, I32:$kv1, I32:$q_len, I32:$kv_len);
+  let results = (outs Attn_TileType:$result);
+  let assemblyFormat = [{
+    $kind $tile `request` $request `kv_head` $kv_head `k0` $k0 `kv1` $kv1
+    `q_len` $q_len `kv_len` $kv_len attr-dict `:` type($tile) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// The state as one value
+//===----------------------------------------------------------------------===//
+
+def Attn_StateInitOp : Attn_Op<"state_init", [Pure]> {
+  let summary = "the unit: O = 0, m = -inf, l = 0";
+  let description = [{
+    One result of state type; after `attn-expand-softmax` its parts: tile O and,
+    for softmax, the vectors m and l.
+  }];
+  let results = (outs Variadic<Attn_StateLike>:$results);
+  let assemblyFormat = "attr-dict `:` type($results)";
+  let hasVerifier = 1;
+}
+
+def Attn_StateStepOp : Attn_Op<"state_step", [Pure, AllTypesMatch<["state", "result"]>]> {
+  let summary = "one online step: (state, S, V) -> state";
+  let arguments = (ins Attn_StateType:$state, Attn_TileType:$s, Attn_TileType:$value,
+                   F32:$c, Attn_ReferenceAttr:$reference);
+  let results = (outs Attn_StateType:$result);
+  let assemblyFormat = [{
+    $reference $state `,` $s `,` $value `,` $c attr-dict `:` type($state) `,` type($s) `,` type($value)
+  }];
+  let hasVerifier = 1;
+}
+
+def Attn_StateFinishOp : Attn_Op<"state_finish", [Pure]> {
+  let summary = "state -> (O, LSE); a sink logit is merged in if given";
+  let arguments = (ins Attn_StateType:$state, F32:$c, Optional<Attn_RowVecType>:$sink);
+  let results = (outs Attn_TileType:$tile, Optional<Attn_RowVecType>:$row_lse);
+  let assemblyFormat = [{
+    $state `,` $c (`sink` $sink^)? attr-dict `:` type($state) (`sink` type($sink)^)? `->` type($tile) (`,` type($row_lse)^)?
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// The state's parts
+//===----------------------------------------------------------------------===//
+
+def Attn_RowMaxOp : Attn_Op<"row_max", [Pure, AllTypesMatch<["m", "result"]>]> {
+  let summary = "max(m, row maximum); NaN is ignored";
+  let arguments = (ins Attn_TileType:$tile, Attn_RowVecType:$m);
+  let results = (outs Attn_RowVecType:$result);
+  let assemblyFormat = "$tile `,` $m attr-dict `:` type($tile) `,` type($m)";
+}
+
+def Attn_AlphaOp : Attn_Op<"alpha", [Pure, AllTypesMatch<["m", "m_new", "result"]>]> {
+  let summary = "factor of the old state: m' = -inf: 1, else exp2(c (m - m'))";
+  let arguments = (ins Attn_RowVecType:$m, Attn_RowVecType:$m_new, F32:$c);
+  let results = (outs Attn_RowVecType:$result);
+  let assemblyFormat = "$m `,` $m_new `,` $c attr-dict `:` type($m)";
+}
+
+def Attn_ExpOp : Attn_Op<"exp", [Pure, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "P = exp2((s - a) c + b) by the row's reference m";
+  let description = [{
+    exact: (a, b) = (0, 0) if m = -inf; (0, -c m) if |c m| < 2^29; else (m, 0).
+    frozen: exp2(s c - c m), NaN in a row whose reference is not the middle case.
+  }];
+  let arguments = (ins Attn_TileType:$tile, Attn_RowVecType:$m, F32:$c, Attn_ReferenceAttr:$reference);
+  let results = (outs Attn_TileType:$result);
+  let assemblyFormat = "$reference $tile `,` $m `,` $c attr-dict `:` type($tile) `,` type($m)";
+}
+
+def Attn_RowSumOp : Attn_Op<"row_sum", [Pure, AllTypesMatch<["l", "result"]>]> {
+  let summary = "l * alpha + row sum of P";
+  let arguments = (ins Attn_TileType:$tile, Attn_RowVecType:$l, Optional<Attn_RowVecType>:$alpha);
+  let results = (outs Attn_RowVecType:$result);
+  let assemblyFormat = "$tile `,` $l (`scaled` $alpha^)? attr-dict `:` type($tile) `,` type($l) (`scaled` type($alpha)^)?";
+}
+
+def Attn_RescaleOp : Attn_Op<"rescale", [Pure, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "each row times its factor";
+  let arguments = (ins Attn_TileType:$tile, Attn_RowVecType:$factor);
+  let results = (outs Attn_TileType:$result);
+  let assemblyFormat = "$tile `,` $factor attr-dict `:` type($tile) `,` type($factor)";
+}
+
+def Attn_PackOp : Attn_Op<"pack", [Pure]> {
+  let summary = "f32 tile to the element type of the second product, nearest even";
+  let arguments = (ins Attn_TileType:$tile);
+  let results = (outs Attn_TileType:$result);
+  let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($result)";
+}
+
+def Attn_ApplySinkOp : Attn_Op<"apply_sink", [Pure]> {
+  let summary = "the sink hook per row";
+  let arguments = (ins Attn_RowsType:$rows);
+  let results = (outs Attn_RowVecType:$result);
+  let assemblyFormat = "$rows attr-dict `:` type($rows) `->` type($result)";
+}
+
+def Attn_FinishOp : Attn_Op<"finish", [Pure, AllTypesMatch<["o", "tile"]>,
+    AllTypesMatch<["m", "l", "row_lse"]>]> {
+  let summary = "O / l and LSE = (c m + log2 l) ln 2";
+  let description = [{
+    l = 0: O = 0, LSE = -inf.  With a sink the state (0, sink, 1) is merged in
+    first: it adds its exponential to the sum, without a value.
+  }];
+  let arguments = (ins Attn_TileType:$o, Attn_RowVecType:$m, Attn_RowVecType:$l, F32:$c,
+                   Optional<Attn_RowVecType>:$sink);
+  let results = (outs Attn_TileType:$tile, Attn_RowVecType:$row_lse);
+  let assemblyFormat = [{
+    $o `,` $m `,` $l `,` $c (`sink` $sink^)? attr-dict `:` type($o) `,` type($m) (`sink` type($sink)^)?
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Merging finished pairs
+//===----------------------------------------------------------------------===//
+
+def Attn_MergeTileOp : Attn_Op<"merge_tile", [Pure, AllTypesMatch<["a", "b", "tile"]>,
+    AllTypesMatch<["lse_a", "lse_b", "row_lse"]>]> {
+  let summary = "(O, LSE) monoid; (0, -inf) is the unit";
+  let arguments = (ins Attn_TileType:$a, Attn_RowVecType:$lse_a, Attn_TileType:$b, Attn_RowVecType:$lse_b);
+  let results = (outs Attn_TileType:$tile, Attn_RowVecType:$row_lse);
+  let assemblyFormat = "$a `,` $lse_a `,` $b `,` $lse_b attr-dict `:` type($a) `,` type($lse_a)";
+}
+
+def Attn_MergeSinkOp : Attn_Op<"merge_sink", [Pure, AllTypesMatch<["a", "tile"]>,
+    AllTypesMatch<["lse_a", "sink", "row_lse"]>]> {
+  let summary = "merge with the state (0, sink): the last step of a split row";
+  let arguments = (ins Attn_TileType:$a, Attn_RowVecType:$lse_a, Attn_RowVecType:$sink);
+  let results = (outs Attn_TileType:$tile, Attn_RowVecType:$row_lse);
+  let assemblyFormat = "$a `,` $lse_a `,` $sink attr-dict `:` type($a) `,` type($lse_a)";
+}
+
+def Attn_AddTileOp : Attn_Op<"add_tile", [Pure, AllTypesMatch<["a", "b", "tile"]>]> {
+  let summary = "merge without a normaliser: addition";
+  let arguments = (ins Attn_TileType:$a, Attn_TileType:$b);
+  let results = (outs Attn_TileType:$tile);
+  let assemblyFormat = "$a `,` $b attr-dict `:` type($a)";
+}
+
+//===----------------------------------------------------------------------===//
+// Speculation (softmax = frozen)
+//===----------------------------------------------------------------------===//
+
+def Attn_SpeculateOp : Attn_Op<"speculate", [RecursiveMemoryEffects]> {
+  let summary = "run the body with exact = false; if the check fails, with true";
+  let description = [{
+    The body's argument is `exact`; the check's arguments are the body's results
+    and it yields an i1.  The second run is not checked.
+  }];
+  let results = (outs Variadic<Attn_StateLike>:$results);
+  let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$check);
+  let assemblyFormat = "attr-dict `:` type($results) $body `check` $check";
+  let hasRegionVerifier = 1;
+}
+
+def Attn_ExactPrefixOp : Attn_Op<"exact_prefix", [Pure]> {
+  let summary = "number of full blocks that run with the maximum";
+  let description = [{
+    exact: hi - lo; else min(1, hi - lo) if a live row has m = -inf or
+    |c m| >= 2^29; else 0.
+  }];
+  let arguments = (ins Attn_RowVecType:$m, Attn_RowsType:$rows, F32:$c, I32:$lo, I32:$hi, I1:$exact);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$m `,` $rows `,` $c `,` $lo `,` $hi `,` $exact attr-dict `:` type($m) `,` type($rows)";
+}
+
+def Attn_CheckOp : Attn_Op<"check", [Pure]> {
+  let summary = "every live row has l < 2^limit and finite O";
+  let arguments = (ins Attn_TileType:$o, Attn_RowVecType:$l, Attn_RowsType:$rows, I32Attr:$limit);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$o `,` $l `,` $rows `limit` $limit attr-dict `:` type($o) `,` type($l) `,` type($rows)";
+}
+
+#endif // ATTN_TILE_OPS

@@ -1,0 +1,90 @@
+//===- ConversionPasses.td - passes that cross dialects --------------------------------===//
+
+#ifndef ATTN_CONVERSION_PASSES
+#define ATTN_CONVERSION_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+//===----------------------------------------------------------------------===//
+// L1 -> L2
+//===----------------------------------------------------------------------===//
+
+def PipeAssignRoles : Pass<"pipe-assign-roles", "::attn::KernelOp"> {
+  let summary = "work loops into roles: for_work becomes a loop over words";
+  let description = [{
+    **Requires:** expanded tiles and a `#pipe.schedule`.
+    **Establishes:** every tile op is in one role of one `pipe.roles`; items are taken
+    by `next_work`; `for_kv` is `scf.for`.
+  }];
+  let dependentDialects = ["::attn::pipe::PipeDialect", "::mlir::scf::SCFDialect"];
+}
+
+def PipeInsertChannels : Pass<"pipe-insert-channels", "::attn::KernelOp"> {
+  let summary = "tile loads to channels: acquire, issue, commit; wait, release";
+  let description = [{
+    **Requires:** roles.
+    **Establishes:** no `load_query` or `load_kv`; every tile from memory goes through
+    a channel of the schedule's depth and is released after its last use.
+  }];
+  let dependentDialects = ["::attn::pipe::PipeDialect"];
+}
+
+def PipeSkew : Pass<"pipe-skew", "::attn::KernelOp"> {
+  let summary = "issue the copies of the next visit in this one";
+  let description = [{
+    **Requires:** channels; `skew = {load_kv = -1}` in the schedule, else nothing to do.
+    **Establishes:** the first visit's copies stand before the loops, each visit issues
+    the copies of the visit after it if there is one.
+  }];
+  let dependentDialects = ["::attn::pipe::PipeDialect", "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// L2 -> L3
+//===----------------------------------------------------------------------===//
+
+def PipeToFrag : Pass<"pipe-to-frag", "::mlir::ModuleOp"> {
+  let summary = "tiles to fragments, channels to rings, hooks to maps";
+  let description = [{
+    **Requires:** L2 with one role.
+    **Establishes:** only frag, scf, arith, math; every layout comes from an atom of
+    the schedule.
+  }];
+  let dependentDialects = ["::attn::frag::FragDialect", "::mlir::scf::SCFDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// L3 -> L4
+//===----------------------------------------------------------------------===//
+
+def FragToNVVM : Pass<"frag-to-nvvm", "::mlir::ModuleOp"> {
+  let summary = "fragments to LLVM and NVVM";
+  let description = [{
+    **Requires:** L3 with allocated shared memory.
+    **Establishes:** only llvm and nvvm; math that the back end cannot select is gone.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+                           "::mlir::cf::ControlFlowDialect"];
+}
+
+//===----------------------------------------------------------------------===//
+// L1 -> CPU
+//===----------------------------------------------------------------------===//
+
+def AttnToCPU : Pass<"attn-to-cpu", "::mlir::ModuleOp"> {
+  let summary = "tiles to vector loops over a scratch buffer, one function a kernel";
+  let description = [{
+    **Requires:** L1 with expanded softmax and segments.
+    **Establishes:** only upstream dialects; `llvm.func @kernel(ptr record, ptr params,
+    ptr scratch)` with the scratch bytes as attribute `attn.scratch_bytes`.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int", "256", "vector width">,
+    Option<"forceExact", "force-exact", "bool", "false", "run speculations with exact = true">,
+    Option<"failCheck", "fail-check", "bool", "false", "every speculation's check says no">];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::cf::ControlFlowDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+#endif // ATTN_CONVERSION_PASSES

@@ -1,0 +1,56 @@
+/*===- KernelParams.h - the parameter struct of every kernel -------*- C99 -*-===
+ *
+ * CPU and GPU entries take one struct: on the GPU by value (grid constant), on
+ * the CPU by pointer.  The fixed part below is the same for every kernel; the
+ * kernel's runtime parameters (4 bytes each, in order of declaration) and its
+ * tables (attn_table_param, 8-byte aligned, in order of declaration) follow
+ * directly behind it.  The bundle lists (name, offset) of both, so the runtime
+ * fills by that list.  Fields that a specialisation does not use are zero.
+ *
+ * CPU entry:   void entry(const void *record, const void *params, void *scratch)
+ *              record = attn_work_item (attention) or attn_merge_item (merge),
+ *              scratch = 64-byte aligned, scratch_bytes of the specialisation.
+ * GPU entry:   .entry name(.param .align 16 .b8 params[N]), 1-d grid of any size.
+ *===----------------------------------------------------------------------===*/
+#ifndef ATTN_ABI_KERNELPARAMS_H
+#define ATTN_ABI_KERNELPARAMS_H
+
+#include <stdint.h>
+
+/* Element strides; the innermost (dim) stride is 1.  See attn_request_record. */
+typedef struct attn_strides {
+  int64_t batch;
+  int64_t token;
+  int64_t head;
+} attn_strides;
+
+typedef struct attn_kernel_params {
+  uint64_t q;           /*   0 */
+  uint64_t k;           /*   8 */
+  uint64_t v;           /*  16 */
+  uint64_t o;           /*  24 */
+  uint64_t lse;         /*  32: f32, or 0 if not wanted or normaliser none */
+  uint64_t plan;        /*  40: attn_plan_header */
+  uint64_t partial_o;   /*  48: float [slots][tile_q][dv] */
+  uint64_t partial_lse; /*  56: float [slots][tile_q] */
+  attn_strides q_strides;   /*  64 */
+  attn_strides k_strides;   /*  88 */
+  attn_strides v_strides;   /* 112 */
+  attn_strides o_strides;   /* 136 */
+  attn_strides lse_strides; /* 160 */
+  int32_t heads;        /* 184 */
+  int32_t kv_heads;     /* 188 */
+  float scale;          /* 192 */
+  int32_t reserved;     /* 196 */
+} attn_kernel_params;   /* 200 bytes */
+
+#define ATTN_PARAMS_FIXED_BYTES 200
+
+/* Row-major, dimension 0 outermost.  Unused extents are 1. */
+typedef struct attn_table_param {
+  uint64_t data;
+  uint32_t extent[3]; /* ATTN_TABLE_MAX_RANK */
+  uint32_t version;
+} attn_table_param; /* 24 bytes */
+
+#endif /* ATTN_ABI_KERNELPARAMS_H */

@@ -1,0 +1,78 @@
+/*===- WorkItem.h - the records of a plan --------------------------*- C99 -*-===
+ *
+ * The planner writes them, kernels read them.  A plan is one buffer:
+ *
+ *   attn_plan_header | items | merges | requests
+ *
+ * Offsets in the header are bytes from the buffer's begin, multiples of 16.
+ * Counts live here and not in the kernel's parameter struct: whatever changes
+ * between two replays of a CUDA graph is behind one pointer.
+ *===----------------------------------------------------------------------===*/
+#ifndef ATTN_ABI_WORKITEM_H
+#define ATTN_ABI_WORKITEM_H
+
+#include <stdint.h>
+
+/* One tile of rows times one slice of keys; 32 bytes. */
+typedef struct attn_work_item {
+  int32_t request;
+  int32_t head;     /* KV head if the specialisation packs, else query head */
+  int32_t row0;     /* first packed row: token * pack + head in the group   */
+  int32_t rows;     /* live packed rows, 1 .. tile_q; 0: inert              */
+  int32_t kv_begin; /* slice of keys, in tokens                             */
+  int32_t kv_end;
+  int32_t slot;     /* -1: write O and LSE; else partial slot               */
+  uint32_t flags;   /* ATTN_ITEM_* fields                                   */
+} attn_work_item;
+
+#define ATTN_ITEM_BODY(flags) ((flags) & 0xffu)
+#define ATTN_ITEM_SPLIT(flags) (((flags) >> 8) & 0xfffu)
+#define ATTN_ITEM_SPLITS(flags) (((flags) >> 20) & 0xfffu)
+#define ATTN_ITEM_FLAGS(body, split, splits)                                   \
+  ((uint32_t)(body) | ((uint32_t)(split) << 8) | ((uint32_t)(splits) << 20))
+#define ATTN_MAX_SPLITS 4095
+
+/* Merge slots first_slot .. first_slot + count - 1, in that order, into the
+ * output rows of the tile; 32 bytes (two spare words keep it a power of two). */
+typedef struct attn_merge_item {
+  int32_t request;
+  int32_t head;
+  int32_t row0;
+  int32_t rows; /* 0: inert */
+  int32_t first_slot;
+  int32_t count;
+  int32_t reserved[2];
+} attn_merge_item;
+
+/* Where a request's rows lie; 16 bytes.  The element offset of token i, head h
+ * of request r is r * batch_stride + (begin + i) * token_stride + h *
+ * head_stride.  Ragged storage: begin = indptr[r], batch_stride = 0.  Dense
+ * storage: begin = 0. */
+typedef struct attn_request_record {
+  int32_t q_begin;
+  int32_t q_len;
+  int32_t kv_begin;
+  int32_t kv_len;
+} attn_request_record;
+
+/* 64 bytes. */
+typedef struct attn_plan_header {
+  uint32_t abi; /* ATTN_ABI_VERSION */
+  uint32_t items;
+  uint32_t merges;
+  uint32_t requests;
+  uint32_t item_capacity;
+  uint32_t merge_capacity;
+  uint32_t request_capacity;
+  uint32_t slots; /* partial slots in use */
+  uint32_t items_offset;
+  uint32_t merges_offset;
+  uint32_t requests_offset;
+  uint32_t bytes; /* of the plan buffer in use */
+  uint32_t reserved[4];
+} attn_plan_header;
+
+/* A partial slot: float O[tile_q][dv] (normalised) in the partial-O buffer and
+ * float LSE[tile_q] in the partial-LSE buffer; row r of the tile at index r. */
+
+#endif /* ATTN_ABI_WORKITEM_H */

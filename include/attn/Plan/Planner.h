@@ -1,0 +1,108 @@
+//===- Planner.h - from request lengths to work lists -----------*- C++ -*-===//
+//
+// One tile of packed rows times one slice of keys is an item.  The planner
+// lists the items of a batch, longest first, cuts long slices into splits, and
+// lists the merges of those splits.
+//
+//   2 requests (q 5, 1; kv 7, 300), 1 head, tile 64 x 64, splits of 128 keys
+//     items    r1 [0,128) slot 0 | r1 [128,256) slot 1 | r1 [256,300) slot 2
+//              r0 [0,7) slot -1
+//     merges   r1 slots 0..2
+//
+// Invariants: every visible (row, key) pair lies in exactly one item; a tile
+// with rows has an item even if it sees no key, so that its output is written;
+// the slots of a tile are consecutive and in key order; the result depends on
+// nothing but the input.
+//
+// Freestanding style: no exceptions and no allocation.  The caller asks for
+// capacities, brings the buffers and reuses them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_PLAN_PLANNER_H
+#define ATTN_PLAN_PLANNER_H
+
+#include "attn/ABI/WorkItem.h"
+
+#include <cstdint>
+
+namespace attn::plan {
+
+/// Tokens [token0, token1] of the heads [head0, head1] of one request.
+struct TileRows {
+  int32_t request;
+  int32_t head0, head1;
+  int32_t token0, token1;
+  int32_t qLen, kvLen;
+};
+
+/// What the planner asks about a mask.  Plain function pointers, so that this
+/// header needs no other library; MaskVisibility.h makes one from a hook.
+struct Visibility {
+  void *context = nullptr;
+  /// Narrows [begin, end) to a range that holds every key that a row of the
+  /// tile may see; an empty one if there is none.
+  void (*hull)(void *context, const TileRows &rows, int32_t &begin,
+               int32_t &end) = nullptr;
+  /// About how many keys of [begin, end) lie in blocks that the kernel visits.
+  int64_t (*count)(void *context, const TileRows &rows, int32_t begin,
+                   int32_t end) = nullptr;
+  /// False: all heads see the same, and one head's plan is replicated.
+  bool readsHead = false;
+};
+
+struct Problem {
+  int32_t batch = 0;
+  const int32_t *qLens = nullptr;
+  const int32_t *kvLens = nullptr;
+  const int32_t *qBegins = nullptr;  ///< null: 0 (dense storage)
+  const int32_t *kvBegins = nullptr; ///< null: 0
+  int32_t heads = 1;
+  int32_t kvHeads = 1;
+  int32_t pack = 1; ///< 1 or heads / kvHeads
+  int32_t tileQ = 64;
+  int32_t tileK = 64;
+  float costQ = 1.0f; ///< an item costs costQ * rows + costKv * visible keys
+  float costKv = 1.0f;
+  const Visibility *visibility = nullptr; ///< null: every key is visible
+};
+
+struct Options {
+  int32_t workers = 1;   ///< CTAs or threads that take items
+  int32_t splitKeys = 0; ///< keys of a split; 0: chosen for balance
+  int32_t maxSplits = 0; ///< of a tile; 0: ATTN_MAX_SPLITS
+};
+
+/// Upper bounds that hold for these lengths and options with any mask.
+struct Capacity {
+  uint32_t items = 0;
+  uint32_t merges = 0;
+  uint32_t slots = 0;
+  uint32_t requests = 0;
+  uint64_t planBytes = 0;
+  uint64_t scratchBytes = 0; ///< 16-byte aligned host memory for build
+};
+
+struct Summary {
+  uint32_t items = 0;
+  uint32_t merges = 0;
+  uint32_t slots = 0;
+  uint32_t splitKeys = 0; ///< longest split; 0: nothing was split
+  double totalCost = 0;
+  double longestCost = 0;
+};
+
+struct Error {
+  char text[256] = "";
+};
+
+bool capacity(const Problem &problem, const Options &options, Capacity &result,
+              Error &error);
+
+/// Writes the plan buffer of WorkItem.h.
+bool build(const Problem &problem, const Options &options, void *plan,
+           uint64_t planBytes, void *scratch, uint64_t scratchBytes,
+           Summary &summary, Error &error);
+
+} // namespace attn::plan
+
+#endif // ATTN_PLAN_PLANNER_H

@@ -1,0 +1,49 @@
+//===- MaskVisibility.cpp - a mask hook as the planner sees it ------------===//
+//
+// The tile's tokens become logical positions (bottom-right aligned); the rest
+// is the block map of the Mask library.
+//
+//===----------------------------------------------------------------------===//
+#include "attn/Plan/MaskVisibility.h"
+
+namespace attn::plan {
+
+static mask::Rect rectOf(const TileRows &rows) {
+  mask::Rect rect;
+  rect.b0 = rect.b1 = rows.request;
+  rect.h0 = rows.head0;
+  rect.h1 = rows.head1;
+  rect.q0 = rows.token0 + (rows.kvLen - rows.qLen);
+  rect.q1 = rows.token1 + (rows.kvLen - rows.qLen);
+  rect.qLen = rows.qLen;
+  rect.kvLen = rows.kvLen;
+  return rect;
+}
+
+MaskVisibility::MaskVisibility(const mask::HookProgram &program,
+                               const mask::Bindings &bindings, int32_t tileK)
+    : program(program), bindings(bindings), tileK(tileK) {
+  questions.context = this;
+  questions.hull = &MaskVisibility::hull;
+  questions.count = &MaskVisibility::count;
+  questions.readsHead = program.usesArg(ATTN_ARG_H);
+}
+
+void MaskVisibility::hull(void *context, const TileRows &rows, int32_t &begin,
+                          int32_t &end) {
+  auto &self = *static_cast<MaskVisibility *>(context);
+  mask::KeyRange keys = mask::visibleHull(&self.program, rectOf(rows),
+                                          self.bindings, begin, end);
+  begin = keys.begin;
+  end = keys.end;
+}
+
+int64_t MaskVisibility::count(void *context, const TileRows &rows,
+                              int32_t begin, int32_t end) {
+  auto &self = *static_cast<MaskVisibility *>(context);
+  mask::rangesOfRow(&self.program, rectOf(rows), self.bindings, begin, end,
+                    self.tileK, self.ranges);
+  return mask::countVisibleKeys(self.ranges, begin, end, self.tileK);
+}
+
+} // namespace attn::plan
