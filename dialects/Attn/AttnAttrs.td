@@ -20,7 +20,7 @@ def Attn_BoundAttr : Attn_Attr<"Bound", "bound"> {
 
     The window `q - k < w` is
 
-    ```mlir
+    ```
     #attn.bound<lower, q = 1, constant = 1, q_len = 0, kv_len = 0, params = {window = -1 : i32}>
     ```
   }];
@@ -38,7 +38,7 @@ def Attn_BlockMapAttr : Attn_Attr<"BlockMap", "block_map"> {
     `bounds`.  `opaque`: one partial segment over the whole slice; the planner
     narrows the slice where it can.  `list` (ranges from the plan) is reserved.
 
-    ```mlir
+    ```
     #attn.block_map<closed, classes = [full, partial], bounds = [#attn.bound<upper, q = 1, constant = 0, q_len = 0, kv_len = 0, params = {}>]>
     ```
   }];
@@ -47,6 +47,10 @@ def Attn_BlockMapAttr : Attn_Attr<"BlockMap", "block_map"> {
                     OptionalArrayRefParameter<"::attn::BoundAttr">:$bounds);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
+}
+
+def Attn_Bool : AttrOrTypeParameter<"bool", "flag"> {
+  let printer = "$_printer << ($_self ? \"true\" : \"false\")";
 }
 
 def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
@@ -72,7 +76,7 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
   let parameters = (ins "int32_t":$tile_q, "int32_t":$tile_k, "int32_t":$pack,
                     "::attn::KVOrder":$kv_order,
                     "::attn::SoftmaxKind":$softmax, "int32_t":$limit,
-                    "bool":$fold_scale, "::mlir::Type":$p_type,
+                    Attn_Bool:$fold_scale, "::mlir::Type":$p_type,
                     "::mlir::StringAttr":$v_tail, "::mlir::StringAttr":$merge,
                     "::mlir::StringAttr":$epilogue, "::mlir::Attribute":$pipe);
   let assemblyFormat = "`<` struct(params) `>`";

@@ -19,6 +19,13 @@ def AttnDialect : Dialect {
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+  private:
+    void registerTypes();
+    void registerAttributes();
+    void registerOps();
+  public:
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -5,10 +5,15 @@
 
 include "AttnAttrs.td"
 include "AttnTypes.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
+
+// Block arguments print under the names of the op's description.
+def Attn_NamedArgs
+    : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>;
 
 class Attn_Op<string mnemonic, list<Trait> traits = []>
     : Op<AttnDialect, mnemonic, traits>;
@@ -38,7 +43,7 @@ def Attn_VariantOp : Attn_Op<"variant", [
   let arguments = (ins SymbolNameAttr:$sym_name,
     DefaultValuedAttr<Attn_NormaliserAttr, "::attn::Normaliser::Softmax">:$normaliser);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name (`normaliser` `(` $normaliser^ `)`)? attr-dict-with-keyword $body";
+  let assemblyFormat = "$sym_name custom<NormaliserClause>($normaliser) attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
@@ -47,7 +52,7 @@ def Attn_VariantOp : Attn_Op<"variant", [
   }];
 }
 
-def Attn_ParamOp : Attn_Op<"param", [Pure]> {
+def Attn_ParamOp : Attn_Op<"param", [Pure, HasParent<"::attn::VariantOp">]> {
   let summary = "runtime scalar";
   let description = [{
     Four bytes in the kernel's parameter struct, bound by name at run time;
@@ -62,11 +67,11 @@ def Attn_ParamOp : Attn_Op<"param", [Pure]> {
   }];
   let arguments = (ins StrAttr:$name);
   let results = (outs AnyTypeOf<[I32, F32]>:$result);
-  let assemblyFormat = "$name `:` type($result) attr-dict";
+  let assemblyFormat = "$name `:` qualified(type($result)) attr-dict";
   let hasVerifier = 1;
 }
 
-def Attn_TableOp : Attn_Op<"table", [Pure]> {
+def Attn_TableOp : Attn_Op<"table", [Pure, HasParent<"::attn::VariantOp">]> {
   let summary = "runtime array that hooks read";
   let description = [{
     Bound by name at run time as {device pointer, optional host pointer, extents,
@@ -81,7 +86,7 @@ def Attn_TableOp : Attn_Op<"table", [Pure]> {
   }];
   let arguments = (ins StrAttr:$name);
   let results = (outs Attn_TableType:$result);
-  let assemblyFormat = "$name `:` type($result) attr-dict";
+  let assemblyFormat = "$name `:` qualified(type($result)) attr-dict";
   let hasVerifier = 1;
 }
 
@@ -102,11 +107,11 @@ def Attn_ReadOp : Attn_Op<"read", [Pure,
   }];
   let arguments = (ins Attn_TableType:$table, Variadic<I32>:$indices);
   let results = (outs AnyTypeOf<[I32, F32]>:$result);
-  let assemblyFormat = "$table `[` $indices `]` attr-dict `:` type($table)";
+  let assemblyFormat = "$table `[` $indices `]` attr-dict `:` qualified(type($table))";
   let hasVerifier = 1;
 }
 
-def Attn_LengthOp : Attn_Op<"length", [Pure]> {
+def Attn_LengthOp : Attn_Op<"length", [Pure, HasParent<"::attn::HookOp">]> {
   let summary = "length of the request at hand: `q` or `kv`";
   let description = [{
     Legal in hooks.  Top-left alignment is `attn.length q`:
@@ -129,7 +134,7 @@ def Attn_LengthOp : Attn_Op<"length", [Pure]> {
   let hasCustomAssemblyFormat = 1;
 }
 
-def Attn_ElementOp : Attn_Op<"element", [Pure]> {
+def Attn_ElementOp : Attn_Op<"element", [Pure, HasParent<"::attn::HookOp">]> {
   let summary = "element of the vector of a vector hook; the index is clamped";
   let description = [{
     ```mlir
@@ -145,10 +150,11 @@ def Attn_ElementOp : Attn_Op<"element", [Pure]> {
   }];
   let arguments = (ins VectorOfRankAndType<[1], [F32]>:$vector, I32:$index);
   let results = (outs F32:$result);
-  let assemblyFormat = "$vector `[` $index `]` attr-dict `:` type($vector)";
+  let assemblyFormat = "$vector `[` $index `]` attr-dict `:` qualified(type($vector))";
 }
 
-def Attn_HookOp : Attn_Op<"hook", [HasParent<"::attn::VariantOp">, SingleBlock]> {
+def Attn_HookOp : Attn_Op<"hook", [
+    HasParent<"::attn::VariantOp">, SingleBlock, Attn_NamedArgs]> {
   let summary = "one hook of a variant";
   let description = [{
     | kind | arguments | result |
@@ -182,10 +188,16 @@ def Attn_HookOp : Attn_Op<"hook", [HasParent<"::attn::VariantOp">, SingleBlock]>
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The value that the body yields.
+    ::mlir::Value getYielded() {
+      return getBody().front().getTerminator()->getOperand(0);
+    }
+  }];
 }
 
 def Attn_KernelOp : Attn_Op<"kernel", [
-    Symbol, SymbolTable, IsolatedFromAbove, SingleBlock]> {
+    Symbol, SymbolTable, IsolatedFromAbove, SingleBlock, Attn_NamedArgs]> {
   let summary = "what a user names and calls; the unit of compilation";
   let description = [{
     At L0 the arguments are query, key, value and the scale, and the body is one
@@ -238,7 +250,8 @@ def Attn_KernelOp : Attn_Op<"kernel", [
   }];
 }
 
-def Attn_AttentionOp : Attn_Op<"attention", [Pure]> {
+def Attn_AttentionOp : Attn_Op<"attention", [
+    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "(O, LSE) = attention of Q, K, V under a variant";
   let description = [{
     For request b, row i, head h and key j of KV head h / group:
@@ -252,9 +265,9 @@ def Attn_AttentionOp : Attn_Op<"attention", [Pure]> {
                    FlatSymbolRefAttr:$variant);
   let results = (outs Attn_TensorType:$output, Optional<Attn_TensorType>:$lse);
   let assemblyFormat = [{
-    $query `,` $key `,` $value `,` $scale `variant` `(` $variant `)` attr-dict `:`
-    `(` type($query) `,` type($key) `,` type($value) `)` `->`
-    `(` type($output) (`,` type($lse)^)? `)`
+    $query `,` $key `,` $value `,` $scale `variant` `` `(` $variant `)` attr-dict `:`
+    `(` qualified(type($query)) `,` qualified(type($key)) `,` qualified(type($value)) `)` `->`
+    `(` qualified(type($output)) (`,` qualified(type($lse))^)? `)`
   }];
   let hasVerifier = 1;
 }
@@ -268,8 +281,8 @@ def Attn_MergeOp : Attn_Op<"merge", [Pure, AttrSizedOperandSegments]> {
   let arguments = (ins Variadic<Attn_TensorType>:$outputs, Variadic<Attn_TensorType>:$lses);
   let results = (outs Attn_TensorType:$output, Attn_TensorType:$lse);
   let assemblyFormat = [{
-    $outputs `lse` $lses attr-dict `:` type($outputs) `lse` type($lses)
-    `->` type($output) `,` type($lse)
+    $outputs `lse` $lses attr-dict `:` qualified(type($outputs)) `lse` qualified(type($lses))
+    `->` qualified(type($output)) `,` qualified(type($lse))
   }];
   let hasVerifier = 1;
 }
@@ -277,15 +290,15 @@ def Attn_MergeOp : Attn_Op<"merge", [Pure, AttrSizedOperandSegments]> {
 def Attn_YieldOp : Attn_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let summary = "result of a hook or of a tile loop's body";
   let arguments = (ins Variadic<AnyType>:$values);
-  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let assemblyFormat = "($values^ `:` qualified(type($values)))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ (void)$_state; }]>];
 }
 
 def Attn_ReturnOp : Attn_Op<"return", [Pure, Terminator, HasParent<"::attn::KernelOp">]> {
   let summary = "end of a kernel";
   let arguments = (ins Variadic<AnyType>:$values);
-  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let assemblyFormat = "($values^ `:` qualified(type($values)))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ (void)$_state; }]>];
 }
 
 #endif // ATTN_OPS

@@ -17,7 +17,7 @@ def Attn_StateLike : AnyTypeOf<[Attn_StateType, Attn_TileType, Attn_RowVecType]>
 //===----------------------------------------------------------------------===//
 
 class Attn_WorkOp<string mnemonic> : Attn_Op<mnemonic, [
-    SingleBlock, SingleBlockImplicitTerminator<"YieldOp">]> {
+    SingleBlockImplicitTerminator<"YieldOp">, Attn_NamedArgs]> {
   let arguments = (ins Attn_PlanType:$plan);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
@@ -49,7 +49,7 @@ def Attn_LoadItemOp : Attn_Op<"load_item", [Pure]> {
   }];
   let arguments = (ins Attn_PlanType:$plan, I32:$index);
   let results = (outs Variadic<I32>:$fields);
-  let assemblyFormat = "$plan `[` $index `]` attr-dict `:` type($fields)";
+  let assemblyFormat = "$plan `[` $index `]` attr-dict `:` qualified(type($fields))";
   let hasVerifier = 1;
 }
 
@@ -72,8 +72,9 @@ def Attn_RowMapOp : Attn_Op<"row_map", [Pure]> {
   let results = (outs Attn_RowsType:$result);
   let assemblyFormat = [{
     `request` $request `head` $head `row0` $row0 `rows` $nrows `q_begin` $q_begin
-    `q_len` $q_len `kv_len` $kv_len `pack` $pack attr-dict `:` type($result)
+    `q_len` $q_len `kv_len` $kv_len `pack` $pack attr-dict `:` qualified(type($result))
   }];
+  let hasVerifier = 1;
 }
 
 def Attn_SegmentsOp : Attn_Op<"segments", [Pure]> {
@@ -89,7 +90,7 @@ def Attn_SegmentsOp : Attn_Op<"segments", [Pure]> {
   let results = (outs Variadic<I32>:$bounds);
   let assemblyFormat = [{
     $rows `,` $kv0 `,` $kv1 `map` $block_map `tile_k` $tile_k attr-dict
-    `:` type($rows) `->` type($bounds)
+    `:` qualified(type($rows)) `->` qualified(type($bounds))
   }];
   let hasVerifier = 1;
 }
@@ -102,7 +103,8 @@ def Attn_LoadQueryOp : Attn_Op<"load_query", [Pure]> {
   let summary = "tile of Q by the row map; dead rows are 0";
   let arguments = (ins Attn_TensorType:$tensor, Attn_RowsType:$rows);
   let results = (outs Attn_TileType:$result);
-  let assemblyFormat = "$tensor `,` $rows attr-dict `:` type($tensor) `,` type($rows) `->` type($result)";
+  let assemblyFormat = "$tensor `,` $rows attr-dict `:` qualified(type($tensor)) `,` qualified(type($rows)) `->` qualified(type($result))";
+  let hasVerifier = 1;
 }
 
 def Attn_LoadKVOp : Attn_Op<"load_kv", [Pure]> {
@@ -112,14 +114,16 @@ def Attn_LoadKVOp : Attn_Op<"load_kv", [Pure]> {
   let results = (outs Attn_TileType:$result);
   let assemblyFormat = [{
     $tensor `request` $request `kv_head` $kv_head `kv_begin` $kv_begin `k0` $k0
-    `kv1` $kv1 attr-dict `:` type($tensor) `->` type($result)
+    `kv1` $kv1 attr-dict `:` qualified(type($tensor)) `->` qualified(type($result))
   }];
+  let hasVerifier = 1;
 }
 
 def Attn_CopyQueryOp : Attn_Op<"copy_query", []> {
   let summary = "load_query into a channel's slot (L2)";
   let arguments = (ins AnyType:$slot, Attn_TensorType:$tensor, Attn_RowsType:$rows);
-  let assemblyFormat = "$slot `,` $tensor `,` $rows attr-dict `:` type($slot) `,` type($tensor) `,` type($rows)";
+  let assemblyFormat = "$slot `,` $tensor `,` $rows attr-dict `:` qualified(type($slot)) `,` qualified(type($tensor)) `,` qualified(type($rows))";
+  let hasVerifier = 1;
 }
 
 def Attn_CopyKVOp : Attn_Op<"copy_kv", []> {
@@ -128,8 +132,9 @@ def Attn_CopyKVOp : Attn_Op<"copy_kv", []> {
                    I32:$kv_head, I32:$kv_begin, I32:$k0, I32:$kv1);
   let assemblyFormat = [{
     $slot `,` $tensor `request` $request `kv_head` $kv_head `kv_begin` $kv_begin
-    `k0` $k0 `kv1` $kv1 attr-dict `:` type($slot) `,` type($tensor)
+    `k0` $k0 `kv1` $kv1 attr-dict `:` qualified(type($slot)) `,` qualified(type($tensor))
   }];
+  let hasVerifier = 1;
 }
 
 def Attn_StoreOp : Attn_Op<"store", [AttrSizedOperandSegments]> {
@@ -139,7 +144,7 @@ def Attn_StoreOp : Attn_Op<"store", [AttrSizedOperandSegments]> {
                    Optional<Attn_TensorType>:$lse);
   let assemblyFormat = [{
     $tile (`lse` $row_lse^)? `,` $rows `to` $output (`lse` $lse^)? attr-dict `:`
-    type($tile) (`lse` type($row_lse)^)? `,` type($rows) `to` type($output) (`lse` type($lse)^)?
+    qualified(type($tile)) (`lse` qualified(type($row_lse))^)? `,` qualified(type($rows)) `to` qualified(type($output)) (`lse` qualified(type($lse))^)?
   }];
   let hasVerifier = 1;
 }
@@ -150,8 +155,9 @@ def Attn_StorePartialOp : Attn_Op<"store_partial", []> {
                    Attn_RowsType:$rows, Attn_PlanType:$plan, I32:$slot);
   let assemblyFormat = [{
     $tile (`lse` $row_lse^)? `,` $rows `,` $plan `slot` $slot attr-dict `:`
-    type($tile) (`lse` type($row_lse)^)? `,` type($rows)
+    qualified(type($tile)) (`lse` qualified(type($row_lse))^)? `,` qualified(type($rows))
   }];
+  let hasVerifier = 1;
 }
 
 def Attn_LoadPartialOp : Attn_Op<"load_partial", [Pure]> {
@@ -159,20 +165,23 @@ def Attn_LoadPartialOp : Attn_Op<"load_partial", [Pure]> {
   let arguments = (ins Attn_RowsType:$rows, Attn_PlanType:$plan, I32:$slot);
   let results = (outs Attn_TileType:$tile, Optional<Attn_RowVecType>:$row_lse);
   let assemblyFormat = [{
-    $rows `,` $plan `slot` $slot attr-dict `:` type($rows) `->` type($tile) (`,` type($row_lse)^)?
+    $rows `,` $plan `slot` $slot attr-dict `:` qualified(type($rows)) `->` qualified(type($tile)) (`,` qualified(type($row_lse))^)?
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
 // The loop over key blocks
 //===----------------------------------------------------------------------===//
 
-def Attn_ForKVOp : Attn_Op<"for_kv", [SingleBlock, RecursiveMemoryEffects,
+def Attn_ForKVOp : Attn_Op<"for_kv", [SingleBlock, RecursiveMemoryEffects, Attn_NamedArgs,
     AllTypesMatch<["inits", "results"]>]> {
   let summary = "loop over the blocks [lo, hi) of one class";
   let description = [{
     Block arguments: j, k0 = base + j * tile_k, then the carried values.  Visits in
     `order`.  A `full` loop has no `apply_mask`, a `partial` one exactly one.
+
+    The reference is `exact` unless the word `frozen` follows the class.
 
     ```
     %r = attn.for_kv partial descending tile_k 64 from %b1 to %b2 base %kv0
@@ -204,7 +213,7 @@ def Attn_QKOp : Attn_Op<"qk", [Pure]> {
   let summary = "S = Q * K^T in f32, without scale";
   let arguments = (ins Attn_TileType:$query, Attn_TileType:$key);
   let results = (outs Attn_TileType:$result);
-  let assemblyFormat = "$query `,` $key attr-dict `:` type($query) `,` type($key) `->` type($result)";
+  let assemblyFormat = "$query `,` $key attr-dict `:` qualified(type($query)) `,` qualified(type($key)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -212,7 +221,7 @@ def Attn_PVOp : Attn_Op<"pv", [Pure, AllTypesMatch<["acc", "result"]>]> {
   let summary = "O + P * V in f32";
   let arguments = (ins Attn_TileType:$p, Attn_TileType:$value, Attn_TileType:$acc);
   let results = (outs Attn_TileType:$result);
-  let assemblyFormat = "$p `,` $value `,` $acc attr-dict `:` type($p) `,` type($value) `,` type($acc)";
+  let assemblyFormat = "$p `,` $value `,` $acc attr-dict `:` qualified(type($p)) `,` qualified(type($value)) `,` qualified(type($acc))";
   let hasVerifier = 1;
 }
 
@@ -221,7 +230,8 @@ def Attn_ApplyScoreOp : Attn_Op<"apply_score", [Pure, AllTypesMatch<["tile", "re
   let description = "Without a score hook it is the product with the scale alone.";
   let arguments = (ins Attn_TileType:$tile, F32:$scale, Attn_RowsType:$rows, I32:$k0, I32:$kv1);
   let results = (outs Attn_TileType:$result);
-  let assemblyFormat = "$tile `,` $scale `,` $rows `,` $k0 `,` $kv1 attr-dict `:` type($tile) `,` type($rows)";
+  let assemblyFormat = "$tile `,` $scale `,` $rows `,` $k0 `,` $kv1 attr-dict `:` qualified(type($tile)) `,` qualified(type($rows))";
+  let hasVerifier = 1;
 }
 
 def Attn_ApplyMaskOp : Attn_Op<"apply_mask", [Pure, AllTypesMatch<["tile", "result"]>]> {
@@ -233,14 +243,15 @@ def Attn_ApplyMaskOp : Attn_Op<"apply_mask", [Pure, AllTypesMatch<["tile", "resu
   let arguments = (ins Attn_TileType:$tile, Attn_RowsType:$rows, I32:$k0, I32:$kv1,
                    Attn_MaskFillAttr:$fill);
   let results = (outs Attn_TileType:$result);
-  let assemblyFormat = "$fill $tile `,` $rows `,` $k0 `,` $kv1 attr-dict `:` type($tile) `,` type($rows)";
+  let assemblyFormat = "`` $fill $tile `,` $rows `,` $k0 `,` $kv1 attr-dict `:` qualified(type($tile)) `,` qualified(type($rows))";
+  let hasVerifier = 1;
 }
 
 def Attn_TransformRowsOp : Attn_Op<"transform_rows", [Pure]> {
   let summary = "query or output hook on each live row of a tile";
   let arguments = (ins Attn_HookKindAttr:$kind, Attn_TileType:$tile, Attn_RowsType:$rows);
   let results = (outs Attn_TileType:$result);
-  let assemblyFormat = "$kind $tile `,` $rows attr-dict `:` type($tile) `,` type($rows) `->` type($result)";
+  let assemblyFormat = "`` $kind $tile `,` $rows attr-dict `:` qualified(type($tile)) `,` qualified(type($rows)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
@@ -250,8 +261,8 @@ def Attn_TransformKeysOp : Attn_Op<"transform_keys", [Pure]> {
                    I32:$k0, I32:$kv1, I32:$q_len, I32:$kv_len);
   let results = (outs Attn_TileType:$result);
   let assemblyFormat = [{
-    $kind $tile `request` $request `kv_head` $kv_head `k0` $k0 `kv1` $kv1
-    `q_len` $q_len `kv_len` $kv_len attr-dict `:` type($tile) `->` type($result)
+    `` $kind $tile `request` $request `kv_head` $kv_head `k0` $k0 `kv1` $kv1
+    `q_len` $q_len `kv_len` $kv_len attr-dict `:` qualified(type($tile)) `->` qualified(type($result))
   }];
   let hasVerifier = 1;
 }
@@ -267,7 +278,7 @@ def Attn_StateInitOp : Attn_Op<"state_init", [Pure]> {
     for softmax, the vectors m and l.
   }];
   let results = (outs Variadic<Attn_StateLike>:$results);
-  let assemblyFormat = "attr-dict `:` type($results)";
+  let assemblyFormat = "attr-dict `:` qualified(type($results))";
   let hasVerifier = 1;
 }
 
@@ -277,7 +288,7 @@ def Attn_StateStepOp : Attn_Op<"state_step", [Pure, AllTypesMatch<["state", "res
                    F32:$c, Attn_ReferenceAttr:$reference);
   let results = (outs Attn_StateType:$result);
   let assemblyFormat = [{
-    $reference $state `,` $s `,` $value `,` $c attr-dict `:` type($state) `,` type($s) `,` type($value)
+    `` $reference $state `,` $s `,` $value `,` $c attr-dict `:` qualified(type($state)) `,` qualified(type($s)) `,` qualified(type($value))
   }];
   let hasVerifier = 1;
 }
@@ -287,8 +298,9 @@ def Attn_StateFinishOp : Attn_Op<"state_finish", [Pure]> {
   let arguments = (ins Attn_StateType:$state, F32:$c, Optional<Attn_RowVecType>:$sink);
   let results = (outs Attn_TileType:$tile, Optional<Attn_RowVecType>:$row_lse);
   let assemblyFormat = [{
-    $state `,` $c (`sink` $sink^)? attr-dict `:` type($state) (`sink` type($sink)^)? `->` type($tile) (`,` type($row_lse)^)?
+    $state `,` $c (`sink` $sink^)? attr-dict `:` qualified(type($state)) (`sink` qualified(type($sink))^)? `->` qualified(type($tile)) (`,` qualified(type($row_lse))^)?
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,14 +311,15 @@ def Attn_RowMaxOp : Attn_Op<"row_max", [Pure, AllTypesMatch<["m", "result"]>]> {
   let summary = "max(m, row maximum); NaN is ignored";
   let arguments = (ins Attn_TileType:$tile, Attn_RowVecType:$m);
   let results = (outs Attn_RowVecType:$result);
-  let assemblyFormat = "$tile `,` $m attr-dict `:` type($tile) `,` type($m)";
+  let assemblyFormat = "$tile `,` $m attr-dict `:` qualified(type($tile)) `,` qualified(type($m))";
+  let hasVerifier = 1;
 }
 
 def Attn_AlphaOp : Attn_Op<"alpha", [Pure, AllTypesMatch<["m", "m_new", "result"]>]> {
   let summary = "factor of the old state: m' = -inf: 1, else exp2(c (m - m'))";
   let arguments = (ins Attn_RowVecType:$m, Attn_RowVecType:$m_new, F32:$c);
   let results = (outs Attn_RowVecType:$result);
-  let assemblyFormat = "$m `,` $m_new `,` $c attr-dict `:` type($m)";
+  let assemblyFormat = "$m `,` $m_new `,` $c attr-dict `:` qualified(type($m))";
 }
 
 def Attn_ExpOp : Attn_Op<"exp", [Pure, AllTypesMatch<["tile", "result"]>]> {
@@ -317,35 +330,40 @@ def Attn_ExpOp : Attn_Op<"exp", [Pure, AllTypesMatch<["tile", "result"]>]> {
   }];
   let arguments = (ins Attn_TileType:$tile, Attn_RowVecType:$m, F32:$c, Attn_ReferenceAttr:$reference);
   let results = (outs Attn_TileType:$result);
-  let assemblyFormat = "$reference $tile `,` $m `,` $c attr-dict `:` type($tile) `,` type($m)";
+  let assemblyFormat = "`` $reference $tile `,` $m `,` $c attr-dict `:` qualified(type($tile)) `,` qualified(type($m))";
+  let hasVerifier = 1;
 }
 
 def Attn_RowSumOp : Attn_Op<"row_sum", [Pure, AllTypesMatch<["l", "result"]>]> {
   let summary = "l * alpha + row sum of P";
   let arguments = (ins Attn_TileType:$tile, Attn_RowVecType:$l, Optional<Attn_RowVecType>:$alpha);
   let results = (outs Attn_RowVecType:$result);
-  let assemblyFormat = "$tile `,` $l (`scaled` $alpha^)? attr-dict `:` type($tile) `,` type($l) (`scaled` type($alpha)^)?";
+  let assemblyFormat = "$tile `,` $l (`scaled` $alpha^)? attr-dict `:` qualified(type($tile)) `,` qualified(type($l)) (`scaled` qualified(type($alpha))^)?";
+  let hasVerifier = 1;
 }
 
 def Attn_RescaleOp : Attn_Op<"rescale", [Pure, AllTypesMatch<["tile", "result"]>]> {
   let summary = "each row times its factor";
   let arguments = (ins Attn_TileType:$tile, Attn_RowVecType:$factor);
   let results = (outs Attn_TileType:$result);
-  let assemblyFormat = "$tile `,` $factor attr-dict `:` type($tile) `,` type($factor)";
+  let assemblyFormat = "$tile `,` $factor attr-dict `:` qualified(type($tile)) `,` qualified(type($factor))";
+  let hasVerifier = 1;
 }
 
 def Attn_PackOp : Attn_Op<"pack", [Pure]> {
   let summary = "f32 tile to the element type of the second product, nearest even";
   let arguments = (ins Attn_TileType:$tile);
   let results = (outs Attn_TileType:$result);
-  let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($result)";
+  let assemblyFormat = "$tile attr-dict `:` qualified(type($tile)) `->` qualified(type($result))";
+  let hasVerifier = 1;
 }
 
 def Attn_ApplySinkOp : Attn_Op<"apply_sink", [Pure]> {
   let summary = "the sink hook per row";
   let arguments = (ins Attn_RowsType:$rows);
   let results = (outs Attn_RowVecType:$result);
-  let assemblyFormat = "$rows attr-dict `:` type($rows) `->` type($result)";
+  let assemblyFormat = "$rows attr-dict `:` qualified(type($rows)) `->` qualified(type($result))";
+  let hasVerifier = 1;
 }
 
 def Attn_FinishOp : Attn_Op<"finish", [Pure, AllTypesMatch<["o", "tile"]>,
@@ -359,8 +377,9 @@ def Attn_FinishOp : Attn_Op<"finish", [Pure, AllTypesMatch<["o", "tile"]>,
                    Optional<Attn_RowVecType>:$sink);
   let results = (outs Attn_TileType:$tile, Attn_RowVecType:$row_lse);
   let assemblyFormat = [{
-    $o `,` $m `,` $l `,` $c (`sink` $sink^)? attr-dict `:` type($o) `,` type($m) (`sink` type($sink)^)?
+    $o `,` $m `,` $l `,` $c (`sink` $sink^)? attr-dict `:` qualified(type($o)) `,` qualified(type($m)) (`sink` qualified(type($sink))^)?
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -372,7 +391,8 @@ def Attn_MergeTileOp : Attn_Op<"merge_tile", [Pure, AllTypesMatch<["a", "b", "ti
   let summary = "(O, LSE) monoid; (0, -inf) is the unit";
   let arguments = (ins Attn_TileType:$a, Attn_RowVecType:$lse_a, Attn_TileType:$b, Attn_RowVecType:$lse_b);
   let results = (outs Attn_TileType:$tile, Attn_RowVecType:$row_lse);
-  let assemblyFormat = "$a `,` $lse_a `,` $b `,` $lse_b attr-dict `:` type($a) `,` type($lse_a)";
+  let assemblyFormat = "$a `,` $lse_a `,` $b `,` $lse_b attr-dict `:` qualified(type($a)) `,` qualified(type($lse_a))";
+  let hasVerifier = 1;
 }
 
 def Attn_MergeSinkOp : Attn_Op<"merge_sink", [Pure, AllTypesMatch<["a", "tile"]>,
@@ -380,14 +400,15 @@ def Attn_MergeSinkOp : Attn_Op<"merge_sink", [Pure, AllTypesMatch<["a", "tile"]>
   let summary = "merge with the state (0, sink): the last step of a split row";
   let arguments = (ins Attn_TileType:$a, Attn_RowVecType:$lse_a, Attn_RowVecType:$sink);
   let results = (outs Attn_TileType:$tile, Attn_RowVecType:$row_lse);
-  let assemblyFormat = "$a `,` $lse_a `,` $sink attr-dict `:` type($a) `,` type($lse_a)";
+  let assemblyFormat = "$a `,` $lse_a `,` $sink attr-dict `:` qualified(type($a)) `,` qualified(type($lse_a))";
+  let hasVerifier = 1;
 }
 
 def Attn_AddTileOp : Attn_Op<"add_tile", [Pure, AllTypesMatch<["a", "b", "tile"]>]> {
   let summary = "merge without a normaliser: addition";
   let arguments = (ins Attn_TileType:$a, Attn_TileType:$b);
   let results = (outs Attn_TileType:$tile);
-  let assemblyFormat = "$a `,` $b attr-dict `:` type($a)";
+  let assemblyFormat = "$a `,` $b attr-dict `:` qualified(type($a))";
 }
 
 //===----------------------------------------------------------------------===//
@@ -402,7 +423,7 @@ def Attn_SpeculateOp : Attn_Op<"speculate", [RecursiveMemoryEffects]> {
   }];
   let results = (outs Variadic<Attn_StateLike>:$results);
   let regions = (region SizedRegion<1>:$body, SizedRegion<1>:$check);
-  let assemblyFormat = "attr-dict `:` type($results) $body `check` $check";
+  let assemblyFormat = "attr-dict `:` qualified(type($results)) $body `check` $check";
   let hasRegionVerifier = 1;
 }
 
@@ -414,14 +435,16 @@ def Attn_ExactPrefixOp : Attn_Op<"exact_prefix", [Pure]> {
   }];
   let arguments = (ins Attn_RowVecType:$m, Attn_RowsType:$rows, F32:$c, I32:$lo, I32:$hi, I1:$exact);
   let results = (outs I32:$result);
-  let assemblyFormat = "$m `,` $rows `,` $c `,` $lo `,` $hi `,` $exact attr-dict `:` type($m) `,` type($rows)";
+  let assemblyFormat = "$m `,` $rows `,` $c `,` $lo `,` $hi `,` $exact attr-dict `:` qualified(type($m)) `,` qualified(type($rows))";
+  let hasVerifier = 1;
 }
 
 def Attn_CheckOp : Attn_Op<"check", [Pure]> {
   let summary = "every live row has l < 2^limit and finite O";
   let arguments = (ins Attn_TileType:$o, Attn_RowVecType:$l, Attn_RowsType:$rows, I32Attr:$limit);
   let results = (outs I1:$result);
-  let assemblyFormat = "$o `,` $l `,` $rows `limit` $limit attr-dict `:` type($o) `,` type($l) `,` type($rows)";
+  let assemblyFormat = "$o `,` $l `,` $rows `limit` $limit attr-dict `:` qualified(type($o)) `,` qualified(type($l)) `,` qualified(type($rows))";
+  let hasVerifier = 1;
 }
 
 #endif // ATTN_TILE_OPS

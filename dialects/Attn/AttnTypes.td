@@ -15,7 +15,7 @@ def Attn_TensorType : Attn_Type<"Tensor", "tensor"> {
     Heads, head dim, element type and storage are static; strides and lengths are
     run-time values.  `lse` has dim 1.
 
-    ```mlir
+    ```
     !attn.tensor<query, bf16, heads = 32, dim = 128, ragged>
     ```
   }];
@@ -31,7 +31,7 @@ def Attn_TableType : Attn_Type<"Table", "table"> {
     Each dimension has an index space; the extents are run-time values and every
     index is clamped into [0, extent) before the read.
 
-    ```mlir
+    ```
     !attn.table<i32, [position]>
     ```
   }];
@@ -66,6 +66,7 @@ def Attn_RowsType : Attn_Type<"Rows", "rows"> {
   let description = "`!attn.rows<128>`, made by `attn.row_map`";
   let parameters = (ins "int32_t":$rows);
   let assemblyFormat = "`<` $rows `>`";
+  let genVerifyDecl = 1;
 }
 
 def Attn_StateType : Attn_Type<"State", "state"> {
@@ -75,12 +76,13 @@ def Attn_StateType : Attn_Type<"State", "state"> {
     with exponents in base 2.  For `none` it is O alone.  The unit is O = 0,
     m = -inf, l = 0.  `attn-expand-softmax` replaces it by its parts.
 
-    ```mlir
+    ```
     !attn.state<128x128, softmax>
     ```
   }];
   let parameters = (ins "int32_t":$rows, "int32_t":$cols, "::attn::Normaliser":$normaliser);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 #endif // ATTN_TYPES

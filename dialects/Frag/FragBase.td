@@ -19,6 +19,9 @@ def FragDialect : Dialect {
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    void registerTypes();
+  }];
 }
 
 class Frag_Enum<string name, string summary, list<I32EnumCase> cases>

@@ -100,7 +100,7 @@ def Frag_SplatOp : Frag_Op<"splat", [Pure]> {
   let hasVerifier = 1;
 }
 
-def Frag_MapOp : Frag_Op<"map", [Pure, SingleBlock, RecursiveMemoryEffects]> {
+def Frag_MapOp : Frag_Op<"map", [Pure, SingleBlock]> {
   let summary = "elementwise region over tiles and row vectors";
   let description = [{
     Operands and results are register tiles of one layout and shape, and row

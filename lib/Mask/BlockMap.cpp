@@ -1,4 +1,5 @@
-//===- BlockMap.cpp - classes of blocks by bisection -----------------------===//
+//===- BlockMap.cpp - classes of blocks by bisection
+//-----------------------===//
 //
 // A run of blocks is asked as one rectangle; only where the answer is unknown
 // is it halved and asked again, level by level, so that a budget which runs out
@@ -76,8 +77,8 @@ unsigned attn::mask::rangesOfRow(const HookProgram *mask, const Rect &rows,
     ++used;
     Rect rect = rows;
     rect.k0 = int32_t(kvBegin + int64_t(first) * tileK);
-    rect.k1 = int32_t(
-        std::min<int64_t>(kvEnd, kvBegin + int64_t(end) * tileK) - 1);
+    rect.k1 =
+        int32_t(std::min<int64_t>(kvEnd, kvBegin + int64_t(end) * tileK) - 1);
     return classify(mask, rect, bindings);
   };
 
@@ -88,8 +89,7 @@ unsigned attn::mask::rangesOfRow(const HookProgram *mask, const Rect &rows,
   Run buffers[2][maxBudget + 1];
   unsigned count = 0, current = 0;
   if (whole > 0) {
-    BlockClass kind =
-        used < budget ? ask(0, whole) : BlockClass::Partial;
+    BlockClass kind = used < budget ? ask(0, whole) : BlockClass::Partial;
     buffers[0][count++] = {0, whole, kind};
   }
   for (bool split = true; split;) {

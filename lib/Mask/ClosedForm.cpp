@@ -1,4 +1,5 @@
-//===- ClosedForm.cpp - masks that are bounds on k -------------------------===//
+//===- ClosedForm.cpp - masks that are bounds on k
+//-------------------------===//
 //
 // Runs the program on symbolic linear sums and on conjunctions of "sum >= 0",
 // then solves each for k.
@@ -283,11 +284,11 @@ bool Solver::run() {
     }
     case ATTN_OP_XOR: {
       Value b = pop(), a = pop();
-      push(isTrue(b)                   ? notOf(a)
-           : isTrue(a)                 ? notOf(b)
-           : b.kind == Value::False    ? a
-           : a.kind == Value::False    ? b
-                                       : Value());
+      push(isTrue(b)                ? notOf(a)
+           : isTrue(a)              ? notOf(b)
+           : b.kind == Value::False ? a
+           : a.kind == Value::False ? b
+                                    : Value());
       break;
     }
     case ATTN_OP_NOT:

@@ -1,4 +1,5 @@
-//===- Disassembler.cpp - text of hooks ------------------------------------===//
+//===- Disassembler.cpp - text of hooks
+//------------------------------------===//
 //
 // One line an instruction; constants are printed as values, so the pool does
 // not show.
@@ -84,8 +85,8 @@ std::string attn::mask::spelling(uint8_t op) {
 }
 
 const char *attn::mask::argName(unsigned arg) {
-  static const char *const names[ATTN_ARGS] = {
-      "s", "b", "h", "q", "k", "q_len", "kv_len", "i"};
+  static const char *const names[ATTN_ARGS] = {"s", "b",     "h",      "q",
+                                               "k", "q_len", "kv_len", "i"};
   return arg < ATTN_ARGS ? names[arg] : "?";
 }
 

@@ -1,4 +1,5 @@
-//===- Eval.cpp - scalar evaluation of hooks -------------------------------===//
+//===- Eval.cpp - scalar evaluation of hooks
+//-------------------------------===//
 //
 // A stack machine without tags: decode() has fixed the type of every value, so
 // a slot holds an integer (i1: 0 or 1) or a float, never both.
@@ -129,8 +130,7 @@ template <class Float> Value<Float> fromWord(uint32_t bits, attn_scalar type) {
   return v;
 }
 
-template <class Float>
-int32_t intArg(unsigned index, const Env<Float> &env) {
+template <class Float> int32_t intArg(unsigned index, const Env<Float> &env) {
   switch (index) {
   case ATTN_ARG_B:
     return env.b;
@@ -208,9 +208,8 @@ Value<Float> run(const HookProgram &program, const Env<Float> &env) {
         *top++ = {intArg(in.index, env), 0};
       break;
     case ATTN_OP_PARAM: {
-      uint32_t word = in.index < env.bindings.numParams
-                          ? env.bindings.params[in.index]
-                          : 0;
+      uint32_t word =
+          in.index < env.bindings.numParams ? env.bindings.params[in.index] : 0;
       *top++ = fromWord<Float>(word, decls.params[in.index]);
       break;
     }
@@ -218,8 +217,7 @@ Value<Float> run(const HookProgram &program, const Env<Float> &env) {
       *top++ = {in.imm, 0};
       break;
     case ATTN_OP_POOL:
-      *top++ =
-          fromWord<Float>(program.pool()[in.index], attn_scalar(in.imm));
+      *top++ = fromWord<Float>(program.pool()[in.index], attn_scalar(in.imm));
       break;
     case ATTN_OP_TABLE: {
       const TableDecl &decl = decls.tables[in.index];
@@ -314,8 +312,7 @@ bool attn::mask::evalMask(const HookProgram &program, const Env<Float> &env) {
 }
 
 template <class Float>
-Float attn::mask::evalFloat(const HookProgram &program,
-                            const Env<Float> &env) {
+Float attn::mask::evalFloat(const HookProgram &program, const Env<Float> &env) {
   return program.kind() == ATTN_HOOK_MASK ? Float(0) : run(program, env).f;
 }
 

@@ -91,8 +91,8 @@ private:
   }
   bool need(unsigned count) {
     return depth >= count ||
-           fail("needs " + std::to_string(count) + " operands but the stack has " +
-                std::to_string(depth));
+           fail("needs " + std::to_string(count) +
+                " operands but the stack has " + std::to_string(depth));
   }
   bool pop(unsigned type) {
     if (!need(1))
@@ -150,8 +150,8 @@ bool Checker::run(const std::vector<attn_hook_instr> &code) {
     if (!step())
       return false;
   }
-  error = "last of " + std::to_string(code.size()) +
-          " instructions is not an end";
+  error =
+      "last of " + std::to_string(code.size()) + " instructions is not an end";
   return false;
 }
 
@@ -258,8 +258,8 @@ bool HookProgram::decode(const void *bytes, size_t size,
   out = HookProgram();
   const uint8_t *p = static_cast<const uint8_t *>(bytes);
   if (size < sizeof(attn_hook_header)) {
-    error = "hook has " + std::to_string(size) +
-            " bytes but its header needs 12";
+    error =
+        "hook has " + std::to_string(size) + " bytes but its header needs 12";
     return false;
   }
   if (std::memcmp(p, ATTN_HOOK_MAGIC, 4) != 0) {
@@ -433,8 +433,8 @@ bool Assembler::finish(std::vector<uint8_t> &out, std::string &error) {
   emit(ATTN_OP_END, 0);
   // 255 and not 256 locals: the header's count is one byte.
   if (failure.empty() && locals > 0xff)
-    failure = "hook needs " + std::to_string(locals) +
-              " locals but 255 are possible";
+    failure =
+        "hook needs " + std::to_string(locals) + " locals but 255 are possible";
   if (failure.empty() && instructions.size() > 0xffff)
     failure = "hook has " + std::to_string(instructions.size()) +
               " instructions but 65535 are possible";

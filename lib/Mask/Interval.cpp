@@ -1,4 +1,5 @@
-//===- Interval.cpp - three-valued analysis of masks -----------------------===//
+//===- Interval.cpp - three-valued analysis of masks
+//-----------------------===//
 //
 // An abstract integer is  sum of coeff * argument + r  with r in [lo, hi], over
 // the arguments b, h, q, k; the lengths and parameters are constants.
@@ -51,13 +52,6 @@ struct Value {
 
 Int interval(int64_t lo, int64_t hi) { return {{0, 0, 0, 0}, lo, hi}; }
 Int any() { return interval(INT32_MIN, INT32_MAX); }
-
-bool isConstant(const Int &a) {
-  for (int64_t c : a.coeff)
-    if (c)
-      return false;
-  return a.lo == a.hi;
-}
 
 bool sameCoeffs(const Int &a, const Int &b) {
   return std::equal(a.coeff, a.coeff + numVars, b.coeff);
@@ -131,7 +125,7 @@ private:
   Tri compare(unsigned predicate, const Int &a, const Int &b) const;
   Value readTable(unsigned number, const Value *index) const;
   Value argument(unsigned index) const;
-  static Value word(uint32_t bits, attn_scalar type);
+  static Value word(uint32_t bits);
 
   const HookProgram &program;
   const Rect &rect;
@@ -381,28 +375,24 @@ Tri Evaluator::compare(unsigned predicate, const Int &a, const Int &b) const {
   switch (predicate) {
   case ATTN_CMP_EQ:
   case ATTN_CMP_NE: {
-    Tri equal = r.lo > 0 || r.hi < 0         ? Tri::False
+    Tri equal = r.lo > 0 || r.hi < 0     ? Tri::False
                 : r.lo == 0 && r.hi == 0 ? Tri::True
-                                             : Tri::Unknown;
+                                         : Tri::Unknown;
     return predicate == ATTN_CMP_EQ ? equal : notOf(equal);
   }
   case ATTN_CMP_LT:
   case ATTN_CMP_GE: {
-    Tri less = r.hi < 0    ? Tri::True
-               : r.lo >= 0 ? Tri::False
-                           : Tri::Unknown;
+    Tri less = r.hi < 0 ? Tri::True : r.lo >= 0 ? Tri::False : Tri::Unknown;
     return predicate == ATTN_CMP_LT ? less : notOf(less);
   }
   default: {
-    Tri greater = r.lo > 0    ? Tri::True
-                  : r.hi <= 0 ? Tri::False
-                              : Tri::Unknown;
+    Tri greater = r.lo > 0 ? Tri::True : r.hi <= 0 ? Tri::False : Tri::Unknown;
     return predicate == ATTN_CMP_GT ? greater : notOf(greater);
   }
   }
 }
 
-Value Evaluator::word(uint32_t bits, attn_scalar type) {
+Value Evaluator::word(uint32_t bits) {
   int64_t n = int32_t(bits);
   return {interval(n, n), triOf(bits != 0)};
 }
@@ -449,7 +439,7 @@ Value Evaluator::readTable(unsigned number, const Value *index) const {
   int64_t entries = 1;
   for (unsigned d = 0; d < decl.rank; ++d) {
     if (table.extent[d] == 0)
-      return word(0, decl.element);
+      return word(0);
     Range r = rangeOf(index[d].n);
     extent[d] = table.extent[d];
     lo[d] = clampIndex(r.lo, table.extent[d]);
@@ -484,16 +474,14 @@ Tri Evaluator::run() {
       *top++ = argument(in.index);
       break;
     case ATTN_OP_PARAM:
-      *top++ = in.index < bindings.numParams
-                   ? word(bindings.params[in.index],
-                          program.signature().params[in.index])
-                   : Value{any(), Tri::Unknown};
+      *top++ = in.index < bindings.numParams ? word(bindings.params[in.index])
+                                             : Value{any(), Tri::Unknown};
       break;
     case ATTN_OP_IMM:
-      *top++ = word(uint32_t(int32_t(in.imm)), ATTN_I32);
+      *top++ = word(uint32_t(int32_t(in.imm)));
       break;
     case ATTN_OP_POOL:
-      *top++ = word(program.pool()[in.index], attn_scalar(in.imm));
+      *top++ = word(program.pool()[in.index]);
       break;
     case ATTN_OP_TABLE: {
       unsigned rank = program.signature().tables[in.index].rank;

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 
 namespace attnrt {
@@ -55,6 +56,8 @@ private:
     const char *name = entry.info.name ? entry.info.name : "";
     return fail(ATTNRT_BAD_BUNDLE, "kernel '%s': %s", name, text);
   }
+
+  attnrt_status bad(const char *text) const { return bad("%s", text); }
 
   attnrt_status name(const char *what, const flatbuffers::String *s,
                      const char *&out) const {
@@ -202,7 +205,7 @@ attnrt_status Verifier::hooks(const fb::Kernel &k) {
       entry.mask = std::move(program);
   }
   if (seen[ATTN_HOOK_SINK] && entry.info.normaliser == ATTNRT_NO_NORMALISER)
-    return bad("a sink needs the normaliser softmax%s", "");
+    return bad("a sink needs the normaliser softmax");
   return ATTNRT_OK;
 }
 
@@ -321,7 +324,7 @@ attnrt_status Verifier::kernel(const fb::Kernel &k) {
   ATTNRT_TRY(tables(k));
   ATTNRT_TRY(hooks(k));
   if (!k.specialisations() || k.specialisations()->size() == 0)
-    return bad("it has no specialisation%s", "");
+    return bad("it has no specialisation");
   for (const fb::Specialisation *s : *k.specialisations())
     ATTNRT_TRY(specialisation(*s));
   ATTNRT_TRY(spans());

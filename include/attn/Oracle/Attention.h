@@ -69,7 +69,7 @@ struct Reference {
   std::vector<double> o;        // [rows][dimV]
   std::vector<double> lse;      // [rows]; empty for normaliser none
   std::vector<double> maxScore; // max |s| over visible keys, before and after
-                                // the score hook
+                                // the score hook, and of the sink logit
   std::vector<uint8_t> empty;   // no visible key and no output hook: O is 0
   double rmsV = 0;              // over the finite elements of all requests' V
 };

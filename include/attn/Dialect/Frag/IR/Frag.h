@@ -1,0 +1,62 @@
+//===- Frag.h - the frag dialect: fragments and instructions -----*- C++ -*-===//
+//
+// Level L3.  Which thread holds what, which instruction, which barrier.
+//
+//   %S = frag.mma "mma.m16n8k16" nk %qa, %kr[%p] : ... -> !frag.reg<128x64xf32, ...>
+//
+// Invariant: a type's layout is always legal (`layoutOf` cannot fail on a
+// verified type); every scalar outside the region of a map or a copy is the same
+// in all threads of the CTA.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_DIALECT_FRAG_IR_FRAG_H
+#define ATTN_DIALECT_FRAG_IR_FRAG_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "attn/Layout/Layout.h"
+#include "attn/Layout/Ldmatrix.h"
+#include "attn/Layout/Swizzle.h"
+
+#include "attn/Dialect/Frag/FragDialect.h.inc"
+#include "attn/Dialect/Frag/FragEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "attn/Dialect/Frag/FragAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "attn/Dialect/Frag/FragTypes.h.inc"
+#define GET_OP_CLASSES
+#include "attn/Dialect/Frag/FragOps.h.inc"
+
+namespace attn::frag {
+
+/// The one MMA of this level so far, as schedules name it.
+constexpr llvm::StringLiteral mmaM16N8K16 = "mma.m16n8k16";
+
+/// Who holds what of a tile.
+layout::Layout layoutOf(RegType type);
+/// Who holds which rows of a vector: a layout of one atom's columns, of which
+/// only the row queries mean something.
+layout::Layout layoutOf(VecType type);
+/// Addresses inside one slot of a ring.
+layout::Swizzle swizzleOf(RingType type);
+/// Operand B of an MMA as it is read from a ring: `nk` or `kn`.
+layout::Ldmatrix operandBOf(RingType ring, BOrder order, unsigned warps);
+/// Operand A of an MMA as it is read from a ring.
+layout::Ldmatrix operandAOf(RegType type);
+
+/// Bits of a scalar in memory; i1 is not a memory type.
+unsigned bytesOf(mlir::Type scalar);
+
+} // namespace attn::frag
+
+#endif // ATTN_DIALECT_FRAG_IR_FRAG_H

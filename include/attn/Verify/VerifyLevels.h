@@ -1,0 +1,59 @@
+//===- VerifyLevels.h - the same inputs through every level ------*- C++ -*-===//
+//
+// A wrong pass is found by running one batch of random inputs at each level and
+// comparing each with the oracle (L0):
+//
+//   tiles      L1 in the interpreter
+//   tiles-cpu  L1 compiled for this machine
+//   pipe       L2 in attn-sim
+//   frag       L3 in attn-sim
+//
+// The first level that disagrees names the lowering that is wrong.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_VERIFY_VERIFYLEVELS_H
+#define ATTN_VERIFY_VERIFYLEVELS_H
+
+#include "attn/Workload/Workload.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Support/LogicalResult.h"
+
+#include <string>
+#include <vector>
+
+namespace attn {
+
+struct VerifyOptions {
+  std::string target = "sm_80";
+  std::string schedule;
+  std::string element;  ///< element type of q, k, v; empty: as declared
+  workload::Batch batch;
+  int32_t kvHeads = 2;  ///< KV heads that are run at most; 0: all
+  int32_t splitKeys = 0;
+  int32_t ctas = 3;
+  uint64_t seed = 1;
+  bool forceExact = false; ///< speculations run exact
+  bool failCheck = false;  ///< every speculation is redone
+};
+
+struct LevelResult {
+  std::string kernel, level;
+  bool ok = false;
+  workload::Verdict verdict;
+};
+
+/// Runs every kernel of the L0 module at every level that the target has.
+/// Failure is a compile error (diagnosed); a disagreement is a result.
+mlir::FailureOr<std::vector<LevelResult>> verifyEachLevel(mlir::ModuleOp source,
+                                                          const VerifyOptions &options);
+
+/// Runs the kernels of a module that is already lowered to L1, L2 or L3; `source`
+/// is the L0 module that it came from.
+mlir::FailureOr<std::vector<LevelResult>> verifyLowered(mlir::ModuleOp source, mlir::ModuleOp lowered,
+                                                        llvm::StringRef level,
+                                                        const VerifyOptions &options);
+
+} // namespace attn
+
+#endif // ATTN_VERIFY_VERIFYLEVELS_H

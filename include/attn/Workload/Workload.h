@@ -1,0 +1,167 @@
+//===- Workload.h - a batch of random inputs and its check ------*- C++ -*-===//
+//
+// What attn-run and the level verifier share: from a kernel's description and a
+// list of lengths make tensors, parameters and tables at random, and compare
+// results with the oracle.
+//
+//   Workload w;
+//   Workload::make(kernel, batch, options, w, error);
+//   ... run something on w.q, w.k, w.v into w.o, w.lse ...
+//   Verdict v = w.check();
+//
+// Every buffer lies between two canaries.  Memory that a kernel may not use
+// (gaps between ragged requests, rows past a dense request's length, stride
+// padding) holds NaN, and outputs are poisoned, so that a read outside a request
+// shows in the result and a write outside it shows in the check.
+//
+// Invariant: the same description, lengths, options and seed give the same bytes.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_WORKLOAD_WORKLOAD_H
+#define ATTN_WORKLOAD_WORKLOAD_H
+
+#include "attn/Oracle/Attention.h"
+#include "attn/Oracle/Compare.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace attn::workload {
+
+using oracle::Element;
+
+/// Tokens of each request.
+struct Batch {
+  std::vector<int32_t> qLens, kvLens;
+  int32_t size() const { return int32_t(qLens.size()); }
+};
+
+/// `q=5,1;kv=7,300`, or `q=;kv=` for an empty batch.  A repeated length is
+/// written `4096x8`.
+bool parseBatch(const std::string &text, Batch &batch, std::string &error);
+
+struct ParamDesc {
+  std::string name;
+  attn_scalar type = ATTN_I32;
+  bool hasDefault = false;
+  uint32_t defaultBits = 0, sampleLo = 0, sampleHi = 0; ///< patterns of the type
+};
+
+struct TableDesc {
+  std::string name;
+  attn_scalar element = ATTN_I32;
+  std::vector<attn_index_space> index; ///< outermost first
+  uint32_t sampleLo = 0, sampleHi = 0;
+  bool sorted = false;
+};
+
+struct KernelDesc {
+  std::string name;
+  int32_t heads = 1, kvHeads = 1, dim = 0, dimV = 0;
+  bool ragged = true;
+  bool softmax = true;
+  float defaultScale = 1.0f;
+  std::vector<ParamDesc> params;
+  std::vector<TableDesc> tables;
+  std::vector<std::vector<uint8_t>> hooks; ///< HookExpr.h, one of a kind
+};
+
+struct Options {
+  uint64_t seed = 1;
+  Element element = Element::F32;
+  Element output = Element::F32;
+  /// Elements added to each token stride of q, k, v.
+  int32_t tokenPad = 8;
+  /// Draw parameters from their sample range; else take defaults.
+  bool sampleParams = true;
+  /// Values that win over both; bit patterns of the declared type.
+  std::map<std::string, uint32_t> params;
+  /// No NaN outside the requests and no padding: what a benchmark wants.
+  bool plain = false;
+};
+
+/// Bytes between two canaries.
+class Buffer {
+public:
+  static constexpr size_t canaryBytes = 256;
+
+  void allocate(size_t bytes, uint8_t fill);
+  char *data() { return storage.data() + canaryBytes; }
+  const char *data() const { return storage.data() + canaryBytes; }
+  size_t size() const { return storage.size() - 2 * canaryBytes; }
+  /// With the canaries: what is copied to and from a device.
+  char *whole() { return storage.data(); }
+  size_t wholeSize() const { return storage.size(); }
+  bool canariesIntact() const;
+
+private:
+  std::vector<char> storage = std::vector<char>(2 * canaryBytes);
+};
+
+struct Tensor {
+  Buffer buffer;
+  attn_strides strides{};
+  int64_t elements = 0;
+};
+
+struct BoundTable {
+  TableDesc desc;
+  Buffer buffer;
+  uint32_t extent[ATTN_TABLE_MAX_RANK] = {1, 1, 1};
+};
+
+/// What a check found; `message` is empty if ok.
+struct Verdict {
+  bool ok = false;
+  bool sampled = false; ///< only random rows were compared
+  int64_t rows = 0;
+  oracle::Comparison comparison;
+  std::string message;
+};
+
+class Workload {
+public:
+  static bool make(const KernelDesc &kernel, const Batch &batch,
+                   const Options &options, Workload &out, std::string &error);
+
+  /// Fills o and lse with a pattern that no result has.
+  void poisonOutputs();
+  /// Compares o and lse with the oracle, and looks for writes outside the
+  /// requests' rows and into the canaries.  All rows if the batch has at most
+  /// 2^20 (q, k) pairs, else 256 random rows a request and head.
+  Verdict check();
+  /// The oracle's problem; it refers to this object.
+  const oracle::Problem &problem() const { return oracleProblem; }
+  /// (q, k) pairs that the mask shows, summed over heads: the work of a run.
+  /// Counted exactly for small batches, by sampled rows otherwise.
+  double visiblePairs() const;
+
+  KernelDesc kernel;
+  Batch batch;
+  Options options;
+  std::vector<int32_t> qIndptr, kvIndptr; ///< ragged; gaps between requests
+  std::vector<attn_request_record> requests;
+  Tensor q, k, v, o, lse;
+  std::vector<uint32_t> paramBits;
+  std::vector<BoundTable> tables;
+  float scale = 1.0f;
+
+private:
+  void layOut(const Batch &batch);
+  void fillInput(Tensor &tensor, bool query, int32_t heads, int32_t dim,
+                 uint64_t stream);
+  void fillTables(uint64_t stream);
+  bool bindHooks(std::string &error);
+  bool gather(const oracle::Reference &ref, std::vector<float> &rows,
+              std::vector<float> &lses) const;
+  std::string strayWrite() const;
+
+  std::vector<mask::HookProgram> hooks;
+  std::vector<mask::TableData> tableData;
+  oracle::Problem oracleProblem;
+};
+
+} // namespace attn::workload
+
+#endif // ATTN_WORKLOAD_WORKLOAD_H

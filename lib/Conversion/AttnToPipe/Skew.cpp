@@ -1,0 +1,210 @@
+//===- Skew.cpp - issue the copies of the next visit in this one --------------------===//
+//
+// With `skew = {load_kv = -1}` a visit waits for copies that the visit before it
+// started, and starts those of the visit after it before it computes.
+//
+//   for visits { copy(j); wait; compute }
+//   ->
+//   copy(first)
+//   for visits { wait; if more { copy(next) }; compute }
+//
+// `more` and `next` go over the borders between loops: descending, the next of j
+// is j - 1 while j > b0, whichever loop visits it.
+//
+// Invariant: copies are started once for every visit and in visiting order, at
+// most one visit ahead; with no visit, none is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "VisitLoop.h"
+#include "attn/Conversion/Passes.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace attn {
+#define GEN_PASS_DEF_PIPESKEW
+#include "attn/Dialect/Conversion/ConversionPasses.h.inc"
+} // namespace attn
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+/// The copies of one visit, in order, and what they are computed from.
+struct CopyGroup {
+  SmallVector<Operation *> ops;   ///< acquire, issue, commit of each channel
+  SmallVector<Operation *> slice; ///< arithmetic between the index and them
+  Value index;                    ///< number of the visited block
+};
+} // namespace
+
+static bool startsCopy(pipe::IssueOp issue) {
+  return !issue.getBody().front().getOps<CopyKVOp>().empty();
+}
+
+/// Collects the copies of a visit; a diagnostic if they depend on more than the
+/// visit's index.
+static FailureOr<CopyGroup> collectCopies(VisitLoop loop) {
+  CopyGroup group;
+  group.index = loop.index();
+  if (!group.index)
+    return loop.loop.emitError("visit loop has lost its pipe.visit_index");
+  Block *body = loop.loop.getBody();
+  llvm::SmallPtrSet<Operation *, 16> members;
+  for (pipe::CommitOp commit : body->getOps<pipe::CommitOp>()) {
+    bool copies = llvm::any_of(commit.getFutures(), [](Value future) {
+      return startsCopy(future.getDefiningOp<pipe::IssueOp>());
+    });
+    if (!copies)
+      continue;
+    members.insert(commit);
+    members.insert(commit.getSlot().getDefiningOp());
+    for (Value future : commit.getFutures())
+      members.insert(future.getDefiningOp());
+  }
+  // What the copies use from the body, down to the index.
+  llvm::SmallPtrSet<Operation *, 16> needed;
+  SmallVector<Value> todo;
+  auto addOperands = [&](Operation *op) {
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        todo.push_back(operand);
+    });
+  };
+  for (Operation *op : members)
+    addOperands(op);
+  while (!todo.empty()) {
+    Value value = todo.pop_back_val();
+    if (value == group.index || value.getParentBlock() != body)
+      continue;
+    Operation *def = value.getDefiningOp();
+    if (def && members.contains(def))
+      continue;
+    if (!def || !isPure(def))
+      return loop.loop.emitError(
+          "copies depend on more than the index of the visit");
+    if (needed.insert(def).second)
+      addOperands(def);
+  }
+  for (Operation &op : *body) {
+    if (members.contains(&op))
+      group.ops.push_back(&op);
+    else if (needed.contains(&op))
+      group.slice.push_back(&op);
+  }
+  return group;
+}
+
+/// Clones the copies for another index.
+static void cloneCopies(OpBuilder &b, const CopyGroup &group, Value index) {
+  IRMapping map;
+  map.map(group.index, index);
+  for (Operation *op : group.slice)
+    b.clone(*op, map);
+  for (Operation *op : group.ops)
+    b.clone(*op, map);
+}
+
+static LogicalResult checkDepths(const CopyGroup &group) {
+  for (Operation *op : group.ops)
+    if (auto acquire = dyn_cast<pipe::AcquireOp>(op)) {
+      int32_t depth = acquire.getChannel().getType().getDepth();
+      auto channel = acquire.getChannel().getDefiningOp<pipe::ChannelOp>();
+      if (depth < 2)
+        return op->emitError() << "skew of load_kv needs 2 slots but channel '"
+                               << channel.getName() << "' has " << depth;
+    }
+  return success();
+}
+
+static LogicalResult skewChain(VisitChain &chain) {
+  SmallVector<CopyGroup> groups;
+  for (VisitLoop loop : chain.loops) {
+    FailureOr<CopyGroup> group = collectCopies(loop);
+    if (failed(group) || failed(checkDepths(*group)))
+      return failure();
+    groups.push_back(*group);
+  }
+  if (groups.front().ops.empty())
+    return success();
+
+  // Before the loops, and before the waits that stand in front of them: the
+  // first visit's copies.
+  scf::ForOp front = chain.loops.front().loop;
+  Operation *before = front;
+  for (Operation &op : *front->getBlock()) {
+    if (&op == front.getOperation())
+      break;
+    if (isa<pipe::WaitOp>(op)) {
+      before = &op;
+      break;
+    }
+  }
+  OpBuilder b(before);
+  Location loc = front.getLoc();
+  Value one = arith::ConstantIntOp::create(b, loc, 1, 32);
+  Value first = chain.first;
+  if (chain.descending)
+    first = arith::SubIOp::create(b, loc, chain.first, one);
+  cloneCopies(b, groups.front(), first);
+
+  // In each visit, after its waits: the copies of the next one.
+  for (auto [loop, group] : llvm::zip_equal(chain.loops, groups)) {
+    Operation *lastWait = nullptr;
+    for (pipe::WaitOp wait : loop.loop.getBody()->getOps<pipe::WaitOp>())
+      lastWait = wait;
+    if (!lastWait)
+      return loop.loop.emitError("starts copies that no visit waits for");
+    b.setInsertionPointAfter(lastWait);
+    Location at = lastWait->getLoc();
+    Value next, more;
+    if (chain.descending) {
+      more = arith::CmpIOp::create(b, at, arith::CmpIPredicate::sgt,
+                                   group.index, chain.last);
+    } else {
+      next = arith::AddIOp::create(b, at, group.index, one);
+      more = arith::CmpIOp::create(b, at, arith::CmpIPredicate::slt, next,
+                                   chain.last);
+    }
+    auto ahead = scf::IfOp::create(b, at, more, /*withElseRegion=*/false);
+    b.setInsertionPoint(ahead.thenBlock()->getTerminator());
+    if (chain.descending)
+      next = arith::SubIOp::create(b, at, group.index, one);
+    cloneCopies(b, group, next);
+    for (Operation *op : llvm::reverse(group.ops))
+      op->erase();
+    for (Operation *op : llvm::reverse(group.slice))
+      if (op->use_empty())
+        op->erase();
+  }
+  return success();
+}
+
+namespace {
+struct Skew : attn::impl::PipeSkewBase<Skew> {
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    auto schedule = getPipeSchedule(kernel, "pipe-skew");
+    if (failed(schedule))
+      return signalPassFailure();
+    for (NamedAttribute entry : schedule->getSkew()) {
+      StringRef op = entry.getName().getValue();
+      int64_t by = cast<IntegerAttr>(entry.getValue()).getInt();
+      if (by == 0 || (op == "load_kv" && by == -1))
+        continue;
+      kernel.emitError() << "skew = {" << op << " = " << by
+                         << "} is not built; use {load_kv = -1}";
+      return signalPassFailure();
+    }
+    if (schedule->getSkew("load_kv") == 0)
+      return;
+    SmallVector<VisitChain> chains;
+    if (failed(findVisitChains(kernel, chains)))
+      return signalPassFailure();
+    for (VisitChain &chain : chains)
+      if (failed(skewChain(chain)))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,150 @@
+//===- FragToNVVM.cpp - fragments to LLVM and NVVM ------------------------===//
+//
+//   frag.kernel @k threads 256 smem 98304 params 200 { ... }
+//     -> llvm.func @k(!llvm.ptr {byval struct of 200 bytes, grid constant})
+//          attributes {nvvm.kernel, nvvm.reqntid = [256, 1, 1]} { ... }
+//
+// In four steps: math to what the back end selects (Math.cpp), kernels to
+// functions, frag values to machine values (one to many, patterns in the other
+// files), then scf, arith and cf to llvm.
+//
+// Invariant of the result: llvm and nvvm only; kernels in the order and with the
+// names of the input; the shared memory a kernel needs is its `smem` attribute,
+// kept as `attn.smem` on the function for the launch facts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include "attn/Conversion/Passes.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Patterns.h"
+
+namespace attn {
+#define GEN_PASS_DEF_FRAGTONVVM
+#include "attn/Dialect/Conversion/ConversionPasses.h.inc"
+} // namespace attn
+
+using namespace mlir;
+using namespace attn;
+using namespace attn::frag;
+
+/// The body moves; the parameter struct becomes the only argument.
+static void kernelToFunction(frag::KernelOp kernel) {
+  OpBuilder b(kernel);
+  MLIRContext *ctx = b.getContext();
+  Location loc = kernel.getLoc();
+  auto pointer = LLVM::LLVMPointerType::get(ctx);
+  auto func = LLVM::LLVMFuncOp::create(
+      b, loc, kernel.getSymName(),
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(ctx), {pointer}));
+  func->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  func->setAttr(NVVM::NVVMDialect::getReqntidAttrName(),
+                b.getDenseI32ArrayAttr(
+                    {static_cast<int32_t>(kernel.getThreads()), 1, 1}));
+  func->setAttr("attn.smem", b.getI32IntegerAttr(kernel.getSmem()));
+  auto bytes =
+      LLVM::LLVMArrayType::get(b.getI8Type(), kernel.getParamsBytes());
+  func.setArgAttr(0, LLVM::LLVMDialect::getByValAttrName(),
+                  TypeAttr::get(LLVM::LLVMStructType::getLiteral(ctx, {bytes})));
+  func.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(),
+                  b.getI64IntegerAttr(16));
+  func.setArgAttr(0, NVVM::NVVMDialect::getGridConstantAttrName(),
+                  b.getUnitAttr());
+  func.getBody().takeBody(kernel.getBody());
+  Block &entry = func.getBody().front();
+  entry.addArgument(pointer, loc);
+  Operation *end = entry.getTerminator();
+  b.setInsertionPoint(end);
+  LLVM::ReturnOp::create(b, end->getLoc(), ValueRange());
+  end->erase();
+  kernel.erase();
+}
+
+static LogicalResult fragToMachine(ModuleOp module) {
+  MLIRContext *ctx = module.getContext();
+  MachineTypes types;
+  RewritePatternSet patterns(ctx);
+  ConversionTarget target(*ctx);
+  target.addLegalDialect<arith::ArithDialect, math::MathDialect,
+                         LLVM::LLVMDialect, NVVM::NVVMDialect>();
+  target.addIllegalDialect<FragDialect>();
+  scf::populateSCFStructuralTypeConversionsAndLegality(types, patterns, target);
+  // A select of positions or pointers changes its type only.
+  target.addDynamicallyLegalOp<arith::SelectOp>([&](arith::SelectOp op) {
+    return types.isLegal(op.getType());
+  });
+  populateScalarPatterns(types, patterns);
+  populateMapPatterns(types, patterns);
+  populateReductionPatterns(types, patterns);
+  populateGlobalPatterns(types, patterns);
+  populateCopyPatterns(types, patterns);
+  populateMmaPatterns(types, patterns);
+  return applyPartialConversion(module, target, std::move(patterns));
+}
+
+static LogicalResult machineToLLVM(ModuleOp module) {
+  MLIRContext *ctx = module.getContext();
+  {
+    RewritePatternSet patterns(ctx);
+    ConversionTarget target(*ctx);
+    target.addIllegalDialect<scf::SCFDialect>();
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    populateSCFToControlFlowConversionPatterns(patterns);
+    if (failed(applyPartialConversion(module, target, std::move(patterns))))
+      return failure();
+  }
+  LowerToLLVMOptions options(ctx);
+  LLVMTypeConverter types(ctx, options);
+  RewritePatternSet patterns(ctx);
+  LLVMConversionTarget target(*ctx);
+  target.addLegalDialect<NVVM::NVVMDialect>();
+  target.addLegalOp<ModuleOp>();
+  arith::populateArithToLLVMConversionPatterns(types, patterns);
+  populateMathToLLVMConversionPatterns(types, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
+  return applyFullConversion(module, target, std::move(patterns));
+}
+
+namespace {
+
+struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<frag::KernelOp> kernels(module.getOps<frag::KernelOp>());
+    if (kernels.empty())
+      return;
+    for (frag::KernelOp kernel : kernels) {
+      WalkResult placed = kernel.walk([](SmemOp ring) -> WalkResult {
+        if (ring.getOffset() != uint32_t(-1))
+          return WalkResult::advance();
+        return ring.emitError("ring '")
+               << ring.getName() << "' has no offset in shared memory";
+      });
+      if (placed.wasInterrupted() || failed(legaliseMath(kernel)))
+        return signalPassFailure();
+    }
+    OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
+    // 1024: the period of the widest swizzle.
+    LLVM::GlobalOp::create(b, module.getLoc(),
+                           LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+                           /*isConstant=*/false, LLVM::Linkage::External,
+                           sharedSymbol, Attribute(), /*alignment=*/1024,
+                           sharedSpace);
+    for (frag::KernelOp kernel : kernels)
+      kernelToFunction(kernel);
+    if (failed(fragToMachine(module)) || failed(machineToLLVM(module)))
+      signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,226 @@
+//===- Maps.cpp - elementwise regions, unrolled over registers ------------===//
+//
+//   %m = frag.map (%s = %S, %l = %lim) at (%row, %col) -> S {
+//     %in = arith.cmpi slt, %col, %l        for each register g:
+//     %x = arith.select %in, %s, %ninf   ->   %in_g = cmpi slt, %col_g, %l_slot(g)
+//     frag.yield %x                           %x_g = select %in_g, %S_g, %ninf
+//   }
+//
+// An op that depends on the row alone is cloned once a row of the thread, one
+// that depends on the column alone once a column, a uniform one once: the
+// unrolled code is what is left.  It keeps compile time in bounds; LLVM would
+// find the same.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace attn;
+using namespace attn::frag;
+
+namespace {
+
+/// What a value in a map's region depends on.
+enum Dependence : unsigned { Uniform = 0, Row = 1, Col = 2, Element = 4 };
+
+/// Copies of a region's ops by what they depend on.
+class Unroller {
+public:
+  Unroller(Emitter &e, ConversionPatternRewriter &rewriter, Block &body,
+           unsigned rows, unsigned cols)
+      : e(e), rewriter(rewriter), body(body), rows(rows), cols(cols) {}
+
+  void setElement(Value arg) { dependence[arg] = Element; }
+  void setRow(Value arg, ArrayRef<Value> values) {
+    dependence[arg] = Row;
+    for (auto [map, value] : llvm::zip(rows, values))
+      map.map(arg, value);
+  }
+  void setCol(Value arg, ArrayRef<Value> values) {
+    dependence[arg] = Col;
+    for (auto [map, value] : llvm::zip(cols, values))
+      map.map(arg, value);
+  }
+
+  /// Everything that does not depend on an element.
+  void emitShared() {
+    for (Operation &op : body.without_terminator()) {
+      unsigned depends = dependenceOf(&op);
+      for (Value result : op.getResults())
+        dependence[result] = depends;
+      if (depends == Uniform)
+        clone(&op, uniform, {});
+      else if (depends == Row)
+        for (IRMapping &row : rows)
+          clone(&op, row, {&uniform});
+      else if (depends == Col)
+        for (IRMapping &col : cols)
+          clone(&op, col, {&uniform});
+    }
+  }
+
+  /// The rest for one element, whose tile arguments `element` maps; the
+  /// yielded values.
+  SmallVector<Value> emitElement(IRMapping &element, unsigned rowSlot,
+                                 unsigned colSlot) {
+    SmallVector<IRMapping *> outer = {&uniform, &rows[rowSlot]};
+    if (!cols.empty())
+      outer.push_back(&cols[colSlot]);
+    for (Operation &op : body.without_terminator()) {
+      unsigned depends = dependenceOf(&op);
+      if (depends & Element || depends == (Row | Col))
+        clone(&op, element, outer);
+    }
+    SmallVector<Value> results;
+    for (Value value : body.getTerminator()->getOperands()) {
+      adopt(value, element, outer);
+      results.push_back(element.lookupOrDefault(value));
+    }
+    return results;
+  }
+
+private:
+  unsigned dependenceOf(Operation *op) {
+    unsigned depends = Uniform;
+    op->walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        depends |= dependence.lookup(operand);
+    });
+    return depends;
+  }
+
+  /// Makes `value` known to `map` if an outer map has it.
+  static void adopt(Value value, IRMapping &map, ArrayRef<IRMapping *> outer) {
+    if (map.contains(value))
+      return;
+    for (IRMapping *other : outer)
+      if (Value found = other->lookupOrNull(value)) {
+        map.map(value, found);
+        return;
+      }
+  }
+
+  void clone(Operation *op, IRMapping &map, ArrayRef<IRMapping *> outer) {
+    op->walk([&](Operation *nested) {
+      for (Value operand : nested->getOperands())
+        adopt(operand, map, outer);
+    });
+    rewriter.clone(*op, map);
+  }
+
+  Emitter &e;
+  ConversionPatternRewriter &rewriter;
+  Block &body;
+  IRMapping uniform;
+  SmallVector<IRMapping> rows, cols;
+  DenseMap<Value, unsigned> dependence;
+};
+
+struct SplatLowering : OpConversionPattern<SplatOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(SplatOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Emitter e(rewriter, op.getLoc());
+    Value value = adaptor.getValue().front();
+    SmallVector<Type> types;
+    if (failed(getTypeConverter()->convertType(op.getType(), types)))
+      return failure();
+    if (auto tile = dyn_cast<RegType>(op.getType()))
+      if (isPacked(tile.getElement()))
+        value = e.join(value, value, tile.getElement());
+    SmallVector<SmallVector<Value>> results = {
+        SmallVector<Value>(types.size(), value)};
+    rewriter.replaceOpWithMultiple(op, std::move(results));
+    return success();
+  }
+};
+
+struct MapLowering : OpConversionPattern<MapOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(MapOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Emitter e(rewriter, op.getLoc());
+    bool tiled = op.hasTile();
+    std::optional<layout::Layout> layout = layoutOfMap(op);
+    if (!layout)
+      return rewriter.notifyMatchFailure(op, "map of nothing");
+    Block &body = op.getBody().front();
+    unsigned numRows = layout->rowsPerThread();
+    unsigned numCols = tiled ? layout->colsPerThread() : 0;
+    Unroller unroller(e, rewriter, body, numRows, numCols);
+
+    unsigned numInputs = op.getInputs().size();
+    for (unsigned i = 0; i < numInputs; ++i) {
+      Value arg = body.getArgument(i);
+      if (isa<RegType>(op.getInputs()[i].getType()))
+        unroller.setElement(arg);
+      else
+        unroller.setRow(arg, llvm::to_vector(adaptor.getInputs()[i]));
+    }
+    ThreadCoord base = e.threadCoord(*layout);
+    SmallVector<Value> rows, cols;
+    if (body.getNumArguments() > numInputs) {
+      for (unsigned i = 0; i < numRows; ++i)
+        rows.push_back(e.add(base.row, layout->rowOffset(i)));
+      unroller.setRow(body.getArgument(numInputs), rows);
+    }
+    if (body.getNumArguments() > numInputs + 1) {
+      for (unsigned i = 0; i < numCols; ++i)
+        cols.push_back(e.add(base.col, layout->colOffset(i)));
+      unroller.setCol(body.getArgument(numInputs + 1), cols);
+    }
+    unroller.emitShared();
+
+    SmallVector<SmallVector<Value>> results(op.getNumResults());
+    auto keep = [&](ArrayRef<Value> yielded) {
+      for (auto [list, value] : llvm::zip(results, yielded))
+        list.push_back(value);
+    };
+    if (tiled) {
+      for (unsigned reg = 0; reg < layout->registersPerThread(); ++reg) {
+        IRMapping element;
+        for (unsigned i = 0; i < numInputs; ++i)
+          if (auto tile = dyn_cast<RegType>(op.getInputs()[i].getType()))
+            element.map(body.getArgument(i),
+                        elementOf(e, tile, adaptor.getInputs()[i], reg));
+        keep(unroller.emitElement(element, layout->rowSlot(reg),
+                                  layout->colSlot(reg)));
+      }
+      for (unsigned i = 0; i < op.getNumResults(); ++i)
+        if (auto tile = dyn_cast<RegType>(op.getResult(i).getType()))
+          results[i] = packTile(e, tile, results[i]);
+    } else {
+      for (unsigned slot = 0; slot < numRows; ++slot) {
+        IRMapping element;
+        keep(unroller.emitElement(element, slot, 0));
+      }
+    }
+    rewriter.replaceOpWithMultiple(op, std::move(results));
+    return success();
+  }
+
+  static std::optional<layout::Layout> layoutOfMap(MapOp op) {
+    std::optional<layout::Layout> rows;
+    for (TypeRange types : {TypeRange(op.getInputs().getTypes()),
+                            TypeRange(op.getResultTypes())})
+      for (Type type : types) {
+        if (auto tile = dyn_cast<RegType>(type))
+          return layoutOf(tile);
+        if (!rows)
+          rows = layoutOf(cast<VecType>(type));
+      }
+    return rows;
+  }
+};
+
+} // namespace
+
+void frag::populateMapPatterns(const TypeConverter &types,
+                               RewritePatternSet &patterns) {
+  patterns.add<SplatLowering, MapLowering>(types, patterns.getContext());
+}

@@ -1,0 +1,185 @@
+//===- VerifyProblem.cpp - attn-verify-problem -----------------------------===//
+//
+// Refuses what a target cannot do before any decision is taken, with the
+// numbers:
+//
+//   head dim 96 is not built for sm_80 (built: 64, 128)
+//   paged storage of the key is not built for sm_80
+//
+// Invariant afterwards: the kernel is one attention over its own arguments, and
+// shapes, element types, storage and hooks are legal for the target.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/Dialect/Attn/IR/Attn.h"
+#include "attn/Dialect/Attn/Transforms/Passes.h"
+#include "attn/Target/TargetSpec.h"
+
+namespace attn {
+#define GEN_PASS_DEF_ATTNVERIFYPROBLEM
+#include "attn/Dialect/Attn/AttnPasses.h.inc"
+} // namespace attn
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+
+/// Head dims with tensor-core code: the swizzle and the fragment grids are
+/// tested for these.
+constexpr int32_t gpuHeadDims[] = {64, 128};
+/// The CPU's vectors are 8 or 16 elements wide.
+constexpr int32_t cpuDimGranule = 8, cpuMaxDim = 512;
+
+class Verifier {
+public:
+  Verifier(KernelOp kernel, const TargetSpec &target)
+      : kernel(kernel), target(target), name(target.name) {}
+  LogicalResult run();
+
+private:
+  LogicalResult checkBody();
+  LogicalResult checkTensor(attn::TensorType type);
+  LogicalResult checkElement(attn::TensorType type);
+  LogicalResult checkDim(StringRef what, int32_t dim);
+  LogicalResult checkHooks();
+
+  KernelOp kernel;
+  const TargetSpec &target;
+  StringRef name;
+  AttentionOp attention;
+};
+
+} // namespace
+
+LogicalResult Verifier::checkBody() {
+  for (Operation &op : kernel.getBody().front()) {
+    if (auto a = dyn_cast<AttentionOp>(op)) {
+      attention = a; // the op's verifier allows one
+    } else if (isa<MergeOp>(op)) {
+      return op.emitOpError() << "is not built for " << name;
+    } else if (!isa<VariantOp, ReturnOp>(op)) {
+      return op.emitOpError() << "is not part of a problem: a kernel is one "
+                                 "attn.attention over its arguments";
+    }
+  }
+  if (!attention)
+    return kernel.emitOpError() << "has no attention";
+  auto ret = cast<ReturnOp>(kernel.getBody().front().getTerminator());
+  if (ret.getValues() != attention->getResults())
+    return ret.emitOpError() << "must return the results of the attention";
+  if (!kernel.getVariant())
+    return kernel.emitOpError()
+           << "has no variant of its own; run attn-resolve-variant first";
+  return success();
+}
+
+LogicalResult Verifier::checkElement(attn::TensorType type) {
+  Type element = type.getElement();
+  StringRef role = stringifyTensorRole(type.getRole());
+  if (type.getRole() == TensorRole::Lse)
+    return success();
+  if (!element.isF32() && !element.isF16() && !element.isBF16())
+    return kernel.emitOpError() << "element type " << element << " of the "
+                                << role << " is not built for " << name;
+  // Inputs feed the tensor cores as they are; outputs are converted.
+  if (target.isGpu() && type.getRole() != TensorRole::Output && element.isF32())
+    return kernel.emitOpError() << name << " takes f16 and bf16 inputs but the "
+                                << role << " is f32";
+  return success();
+}
+
+LogicalResult Verifier::checkTensor(attn::TensorType type) {
+  if (type.getStorage() == Storage::Paged)
+    return kernel.emitOpError()
+           << "paged storage of the " << stringifyTensorRole(type.getRole())
+           << " is not built for " << name;
+  return checkElement(type);
+}
+
+LogicalResult Verifier::checkDim(StringRef what, int32_t dim) {
+  if (target.isGpu()) {
+    if (llvm::is_contained(gpuHeadDims, dim))
+      return success();
+    InFlightDiagnostic diag = kernel.emitOpError()
+                              << what << " " << dim << " is not built for "
+                              << name << " (built: ";
+    llvm::interleaveComma(gpuHeadDims, diag);
+    return diag << ")";
+  }
+  if (dim % cpuDimGranule != 0 || dim > cpuMaxDim)
+    return kernel.emitOpError()
+           << what << " " << dim << " is not built for " << name
+           << " (built: multiples of " << cpuDimGranule << " up to "
+           << cpuMaxDim << ")";
+  return success();
+}
+
+LogicalResult Verifier::checkHooks() {
+  if (!target.isGpu())
+    return success();
+  for (HookOp hook : kernel.getVariant().getBody().getOps<HookOp>())
+    switch (hook.getKind()) {
+    case HookKind::Score:
+    case HookKind::Mask:
+    case HookKind::Sink:
+      break;
+    case HookKind::Query:
+    case HookKind::Key:
+    case HookKind::Value:
+    case HookKind::Output:
+      return hook.emitOpError()
+             << stringifyHookKind(hook.getKind()) << " is not built for "
+             << name << " (built for: cpu)";
+    }
+  return success();
+}
+
+LogicalResult Verifier::run() {
+  if (target.isGpu() && target.name != "sm_80")
+    return kernel.emitOpError()
+           << "target " << name << " is not built (built: cpu, sm_80)";
+  if (failed(checkBody()))
+    return failure();
+  for (Value value : llvm::concat<Value>(
+           SmallVector<Value>(attention->getOperands()),
+           SmallVector<Value>(attention->getResults())))
+    if (auto type = dyn_cast<attn::TensorType>(value.getType()))
+      if (failed(checkTensor(type)))
+        return failure();
+  int32_t dim = attention.getQuery().getType().getDim();
+  int32_t valueDim = attention.getValue().getType().getDim();
+  if (failed(checkDim("head dim", dim)) ||
+      failed(checkDim("value dim", valueDim)))
+    return failure();
+  if (target.isGpu() && dim != valueDim)
+    return kernel.emitOpError() << "head dim " << dim << " and value dim "
+                                << valueDim << " differ: not built for "
+                                << name;
+  return checkHooks();
+}
+
+namespace {
+
+struct VerifyProblem : public attn::impl::AttnVerifyProblemBase<VerifyProblem> {
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    if (!kernel.getTargetAttr()) {
+      kernel.emitOpError() << "has no target";
+      return signalPassFailure();
+    }
+    std::string error;
+    const TargetSpec *target =
+        findTarget(kernel.getTargetAttr().getValue().str(), error);
+    if (!target) {
+      kernel.emitOpError() << error;
+      return signalPassFailure();
+    }
+    if (failed(Verifier(kernel, *target).run()))
+      signalPassFailure();
+    else
+      markAllAnalysesPreserved();
+  }
+};
+
+} // namespace

@@ -1,0 +1,95 @@
+//===- Choose.cpp - default schedules ----------------------------------------===//
+//
+// One function a family of targets.  The numbers:
+//
+//   sm_80   a warp owns 16 rows, so 8 warps make tile_q 128; with tile_k 64 the
+//           tiles of S, P, O and Q take 144 registers a thread at head dim 128
+//           and two slots of K and of V take 98304 bytes with Q
+//   cpu     64 x 64: at head dim 128 Q, K, V, O and S are 144 KiB of f32, which
+//           a core's second-level cache holds
+//
+// Invariant: what is returned passes checkSchedule for the same facts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/Dialect/Pipe/IR/Pipe.h"
+#include "attn/Schedule/Schedule.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace attn;
+
+bool ProblemFacts::of(KernelOp kernel, ProblemFacts &facts,
+                      std::string &error) {
+  auto type = [&](TensorRole role) -> attn::TensorType {
+    BlockArgument argument = kernel.getTensor(role);
+    return argument ? cast<attn::TensorType>(argument.getType())
+                    : attn::TensorType();
+  };
+  facts.query = type(TensorRole::Query);
+  facts.key = type(TensorRole::Key);
+  facts.value = type(TensorRole::Value);
+  VariantOp variant = kernel.getVariant();
+  if (!facts.query || !facts.key || !facts.value || !variant) {
+    error = "needs query, key, value and a variant of its own";
+    return false;
+  }
+  facts.normaliser = variant.getNormaliser();
+  facts.hasScoreHook = static_cast<bool>(variant.getHook(HookKind::Score));
+  facts.group = kernel.getGroup();
+  return true;
+}
+
+/// Packing reads K and V once for a whole group of heads; a tile holds whole
+/// tokens only.
+static int32_t choosePack(int32_t group, int32_t tileQ) {
+  return group <= 16 && tileQ % group == 0 ? group : 1;
+}
+
+static pipe::ScheduleAttr oneRole(Builder &builder, int32_t warps) {
+  MLIRContext *context = builder.getContext();
+  auto dict = [&](std::initializer_list<std::pair<StringRef, Attribute>> list) {
+    SmallVector<NamedAttribute> entries;
+    for (auto &[name, value] : list)
+      entries.push_back(builder.getNamedAttr(name, value));
+    return builder.getDictionaryAttr(entries);
+  };
+  auto text = [&](StringRef value) { return builder.getStringAttr(value); };
+  auto number = [&](int32_t value) { return builder.getI32IntegerAttr(value); };
+  Attribute role = pipe::RoleAttr::get(context, text("all"), warps,
+                                       /*replicas=*/1, /*regs=*/0);
+  return pipe::ScheduleAttr::get(
+      context, builder.getArrayAttr({role}),
+      /*place=*/dict({{"default", text("all")}}),
+      /*agents=*/
+      dict({{"load_kv", text("cp_async")}, {"load_query", text("cp_async")}}),
+      /*atoms=*/
+      dict({{"pv", text("mma.m16n8k16")}, {"qk", text("mma.m16n8k16")}}),
+      /*channels=*/dict({{"k", number(2)}, {"q", number(1)}, {"v", number(2)}}),
+      /*skew=*/dict({{"load_kv", number(-1)}}),
+      /*handover=*/text("none"), /*persist=*/text("static"), /*unroll=*/1);
+}
+
+ScheduleAttr attn::chooseSchedule(const ProblemFacts &facts,
+                                  const TargetSpec &target) {
+  MLIRContext *context = facts.query.getContext();
+  Builder builder(context);
+  bool softmax = facts.normaliser == Normaliser::Softmax;
+  bool gpu = target.isGpu();
+  int32_t tileQ = gpu ? 128 : 64;
+  constexpr int32_t tileK = 64;
+  Type element = facts.query.getElement();
+  // Without room above the check's limit an f16 product overflows first, so the
+  // test of O alone decides; 126 is the largest limit.
+  int32_t limit = element.isF16() ? 126 : 64;
+  Attribute pipe = gpu ? Attribute(oneRole(builder, tileQ / 16))
+                       : Attribute(builder.getUnitAttr());
+  return ScheduleAttr::get(
+      context, tileQ, tileK, choosePack(facts.group, tileQ),
+      KVOrder::Descending, SoftmaxKind::Exact, limit,
+      /*fold_scale=*/softmax && !facts.hasScoreHook,
+      /*p_type=*/gpu ? element : builder.getF32Type(),
+      builder.getStringAttr("zero_fill"), builder.getStringAttr("kernel"),
+      builder.getStringAttr("direct"), pipe);
+}

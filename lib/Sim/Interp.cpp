@@ -1,0 +1,198 @@
+//===- Interp.cpp - regions, scf and scalars ---------------------------------------===//
+//
+// The dialect-free half of the interpreter and the launch of a kernel.
+//
+//   scf.while: before-region -> condition(go, args) -> after-region -> ...
+//
+// Invariant: an op that no handler knows ends the run with its name.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/Sim/Interp.h"
+#include "AttnInterp.h"
+
+#include "attn/Dialect/Attn/IR/Attn.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace attn::sim;
+
+Interp::Interp(ArrayRef<char> params, const LaunchOptions &options, int32_t cta)
+    : bytes(params), launch(options), ctaIndex(cta) {}
+
+const Datum &Interp::get(mlir::Value value) const {
+  static const Datum unset;
+  auto found = values.find(value);
+  assert(found != values.end() && "value is used before it was computed");
+  return found == values.end() ? unset : found->second;
+}
+
+LogicalResult Interp::fail(Operation *op, const Twine &text) {
+  if (message.empty())
+    message = (op->getName().getStringRef() + ": " + text).str();
+  return failure();
+}
+
+LogicalResult Interp::run(Region &region, ArrayRef<Datum> args,
+                          SmallVectorImpl<Datum> &results) {
+  results.clear();
+  if (region.empty())
+    return success();
+  Block &block = region.front();
+  assert(args.size() == block.getNumArguments());
+  for (auto [arg, datum] : llvm::zip_equal(block.getArguments(), args))
+    set(arg, datum);
+  for (Operation &op : block) {
+    if (op.hasTrait<OpTrait::IsTerminator>()) {
+      for (mlir::Value operand : op.getOperands())
+        results.push_back(get(operand));
+      return success();
+    }
+    if (failed(runOp(&op)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Interp::run(Region &region, ArrayRef<Datum> args) {
+  SmallVector<Datum> results;
+  return run(region, args, results);
+}
+
+LogicalResult Interp::runOp(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  auto handler = handlers.find(dialect);
+  if (handler != handlers.end())
+    return handler->second(op, *this);
+  if (dialect == "scf")
+    return runScf(op);
+  return runScalar(op);
+}
+
+LogicalResult Interp::runScalar(Operation *op) {
+  auto [entry, isNew] = decoded.try_emplace(op);
+  if (isNew) {
+    ScalarInstr instr;
+    if (!decodeScalar(op, instr)) {
+      // A select between objects is a choice, not arithmetic.
+      if (!isa<arith::SelectOp>(op)) {
+        decoded.erase(op);
+        return fail(op, "cannot be interpreted");
+      }
+      instr.fn = nullptr;
+    } else {
+      for (unsigned i = 0; i < 3; ++i)
+        instr.in[i] = i;
+      instr.dst = 3;
+    }
+    entry->second = instr;
+  }
+  const ScalarInstr &instr = entry->second;
+  if (!instr.fn) {
+    set(op->getResult(0),
+        Datum(get(op->getOperand(getInt(op->getOperand(0)) ? 1 : 2))));
+    return success();
+  }
+  Word words[4];
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    words[i] = get(operand).word();
+  instr.fn(words, instr);
+  set(op->getResult(0), Datum(words[3]));
+  return success();
+}
+
+LogicalResult Interp::runScf(Operation *op) {
+  SmallVector<Datum> state, results;
+  auto take = [&](ValueRange operands) {
+    state.clear();
+    for (mlir::Value operand : operands)
+      state.push_back(Datum(get(operand)));
+  };
+  auto define = [&](ArrayRef<Datum> data) {
+    for (auto [result, datum] : llvm::zip_equal(op->getResults(), data))
+      set(result, datum);
+  };
+  if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    bool taken = getInt(branch.getCondition());
+    Region &region = taken ? branch.getThenRegion() : branch.getElseRegion();
+    if (failed(run(region, {}, results)))
+      return failure();
+    define(results);
+    return success();
+  }
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    int64_t lo = getInt(loop.getLowerBound()), hi = getInt(loop.getUpperBound());
+    int64_t step = getInt(loop.getStep());
+    if (step <= 0)
+      return fail(op, "has step " + Twine(step) + " but needs at least 1");
+    take(loop.getInitArgs());
+    for (int64_t i = lo; i < hi; i += step) {
+      SmallVector<Datum> args{Datum::ofInt(i)};
+      llvm::append_range(args, state);
+      if (failed(run(loop.getRegion(), args, results)))
+        return failure();
+      state.assign(results.begin(), results.end());
+    }
+    define(state);
+    return success();
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    take(loop.getInits());
+    while (true) {
+      if (failed(run(loop.getBefore(), state, results)))
+        return failure();
+      bool again = results.front().asInt();
+      state.assign(results.begin() + 1, results.end());
+      if (!again)
+        break;
+      if (failed(run(loop.getAfter(), state, results)))
+        return failure();
+      state.assign(results.begin(), results.end());
+    }
+    define(state);
+    return success();
+  }
+  return fail(op, "cannot be interpreted");
+}
+
+//===----------------------------------------------------------------------===//
+// Launch
+//===----------------------------------------------------------------------===//
+
+static llvm::StringMap<KernelRunner> &runners() {
+  static llvm::StringMap<KernelRunner> table;
+  return table;
+}
+
+void attn::sim::registerKernelRunner(StringRef opName, KernelRunner runner) {
+  runners()[opName] = std::move(runner);
+}
+
+LogicalResult attn::sim::runKernel(Operation *kernel, ArrayRef<char> params,
+                                   const LaunchOptions &options,
+                                   std::string &error) {
+  KernelRunner runner;
+  auto found = runners().find(kernel->getName().getStringRef());
+  if (found != runners().end())
+    runner = found->second;
+  else if (isa<attn::KernelOp>(kernel))
+    runner = runAttnKernel;
+  if (!runner) {
+    error = ("'" + kernel->getName().getStringRef() + "' is not a kernel").str();
+    return failure();
+  }
+  if (options.ctas < 1) {
+    error = "launch has " + std::to_string(options.ctas) +
+            " blocks but needs at least 1";
+    return failure();
+  }
+  for (int32_t cta = 0; cta < options.ctas; ++cta) {
+    Interp interp(params, options, cta);
+    if (failed(runner(kernel, interp))) {
+      error = interp.error();
+      return failure();
+    }
+  }
+  return success();
+}

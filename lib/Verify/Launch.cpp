@@ -1,0 +1,144 @@
+//===- Launch.cpp - plan and parameter struct of a workload --------------------------------===//
+
+#include "Launch.h"
+
+#include "attn/Plan/MaskVisibility.h"
+#include "attn/Plan/Planner.h"
+
+#include <cmath>
+#include <cstring>
+#include <dlfcn.h>
+#include <memory>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace attn;
+
+workload::KernelDesc attn::workloadDescOf(const emit::Kernel &k) {
+  workload::KernelDesc d;
+  d.name = k.name;
+  d.heads = k.heads;
+  d.kvHeads = k.kvHeads;
+  d.dim = k.dim;
+  d.dimV = k.dimV;
+  d.ragged = k.ragged;
+  d.softmax = k.softmax;
+  d.defaultScale = k.defaultScale;
+  for (const emit::Param &p : k.params)
+    d.params.push_back({p.name, p.type, p.hasDefault, p.defaultBits, p.sampleLo, p.sampleHi});
+  for (const emit::Table &t : k.tables) {
+    workload::TableDesc table{t.name, t.element, {}, t.sampleLo, t.sampleHi, t.sorted};
+    for (uint8_t space : t.index)
+      table.index.push_back(attn_index_space(space));
+    d.tables.push_back(std::move(table));
+  }
+  for (const emit::Hook &h : k.hooks)
+    d.hooks.push_back(h.code);
+  return d;
+}
+
+static uint64_t address(const void *p) { return uint64_t(reinterpret_cast<uintptr_t>(p)); }
+
+bool Launch::make(workload::Workload &w, const emit::Kernel &kernel, const emit::Specialisation &s,
+                  int32_t splitKeys, int32_t workers, std::string &error) {
+  std::vector<int32_t> qBegins, kvBegins;
+  for (const attn_request_record &r : w.requests) {
+    qBegins.push_back(r.q_begin);
+    kvBegins.push_back(r.kv_begin);
+  }
+  plan::Problem p;
+  p.batch = w.batch.size();
+  p.qLens = w.batch.qLens.data();
+  p.kvLens = w.batch.kvLens.data();
+  p.qBegins = qBegins.data();
+  p.kvBegins = kvBegins.data();
+  p.heads = kernel.heads;
+  p.kvHeads = kernel.kvHeads;
+  p.pack = s.pack;
+  p.tileQ = s.tileQ;
+  p.tileK = s.tileK;
+  std::unique_ptr<plan::MaskVisibility> visibility;
+  if (const mask::HookProgram *program = w.problem().mask) {
+    visibility = std::make_unique<plan::MaskVisibility>(*program, w.problem().bindings, s.tileK);
+    p.visibility = &visibility->visibility();
+  }
+  plan::Options options;
+  options.workers = workers;
+  options.splitKeys = splitKeys;
+  plan::Capacity capacity;
+  plan::Error planError;
+  plan::Summary summary;
+  auto fail = [&] {
+    error = planError.text;
+    return false;
+  };
+  if (!plan::capacity(p, options, capacity, planError))
+    return fail();
+  plan.assign(capacity.planBytes, 0);
+  std::vector<std::max_align_t> scratch(capacity.scratchBytes / sizeof(std::max_align_t) + 1);
+  if (!plan::build(p, options, plan.data(), plan.size(), scratch.data(), capacity.scratchBytes,
+                   summary, planError))
+    return fail();
+
+  partialO.assign(size_t(summary.slots) * s.tileQ * kernel.dimV, std::nanf(""));
+  partialLse.assign(size_t(summary.slots) * s.tileQ, std::nanf(""));
+  paramBytes.assign(s.paramsBytes, 0);
+  attn_kernel_params fixed{};
+  fixed.q = address(w.q.buffer.data());
+  fixed.k = address(w.k.buffer.data());
+  fixed.v = address(w.v.buffer.data());
+  fixed.o = address(w.o.buffer.data());
+  fixed.lse = kernel.softmax ? address(w.lse.buffer.data()) : 0;
+  fixed.plan = address(plan.data());
+  fixed.partial_o = address(partialO.data());
+  fixed.partial_lse = address(partialLse.data());
+  fixed.q_strides = w.q.strides;
+  fixed.k_strides = w.k.strides;
+  fixed.v_strides = w.v.strides;
+  fixed.o_strides = w.o.strides;
+  fixed.lse_strides = w.lse.strides;
+  fixed.heads = kernel.heads;
+  fixed.kv_heads = kernel.kvHeads;
+  fixed.scale = w.scale;
+  std::memcpy(paramBytes.data(), &fixed, sizeof(fixed));
+  for (size_t i = 0; i < kernel.params.size(); ++i)
+    std::memcpy(paramBytes.data() + kernel.params[i].offset, &w.paramBits[i], 4);
+  for (size_t i = 0; i < kernel.tables.size(); ++i) {
+    attn_table_param t{};
+    t.data = address(w.tables[i].buffer.data());
+    std::copy(std::begin(w.tables[i].extent), std::end(w.tables[i].extent), t.extent);
+    t.version = 1;
+    std::memcpy(paramBytes.data() + kernel.tables[i].offset, &t, sizeof(t));
+  }
+  return true;
+}
+
+bool attn::runObject(llvm::ArrayRef<char> object, const emit::Specialisation &s,
+                     const Launch &launch, std::string &error) {
+  int fd = memfd_create("attn", 0);
+  if (fd < 0 || write(fd, object.data(), object.size()) != ssize_t(object.size())) {
+    error = "cannot write " + std::to_string(object.size()) + " bytes of object code";
+    if (fd >= 0)
+      close(fd);
+    return false;
+  }
+  std::string path = "/proc/self/fd/" + std::to_string(fd);
+  void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  close(fd);
+  using Entry = void (*)(const void *, const void *, void *);
+  auto entry = handle ? reinterpret_cast<Entry>(dlsym(handle, s.entry.c_str())) : nullptr;
+  auto merge = handle ? reinterpret_cast<Entry>(dlsym(handle, s.mergeEntry.c_str())) : nullptr;
+  if (!entry || !merge) {
+    const char *why = dlerror();
+    error = why ? why : "object has no entry " + s.entry;
+    return false;
+  }
+  size_t bytes = std::max(s.scratchBytes, s.mergeScratchBytes) + 64;
+  std::unique_ptr<void, decltype(&free)> scratch(aligned_alloc(64, (bytes + 63) / 64 * 64), free);
+  for (const attn_work_item &item : launch.items())
+    entry(&item, launch.params().data(), scratch.get());
+  for (const attn_merge_item &item : launch.merges())
+    merge(&item, launch.params().data(), scratch.get());
+  dlclose(handle);
+  return true;
+}

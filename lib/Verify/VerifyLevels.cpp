@@ -1,0 +1,202 @@
+//===- VerifyLevels.cpp - the same inputs through every level --------------------------------===//
+
+#include "attn/Verify/VerifyLevels.h"
+
+#include "Launch.h"
+
+#include "attn/Analysis/ParamLayout.h"
+#include "attn/Compiler/Compiler.h"
+#include "attn/Dialect/Attn/IR/Attn.h"
+#include "attn/Emit/Object.h"
+#include "attn/Pipelines/Pipelines.h"
+#include "attn/Sim/FragInterp.h"
+#include "attn/Sim/Interp.h"
+#include "attn/Target/TargetSpec.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+
+/// One kernel's workload, plan and specialisation facts.
+struct Case {
+  emit::Kernel kernel;
+  emit::Specialisation spec;
+  workload::Workload workload;
+  Launch launch;
+};
+
+workload::Element elementOf(Type type) {
+  if (type.isF32())
+    return workload::Element::F32;
+  return type.isF16() ? workload::Element::F16 : workload::Element::BF16;
+}
+
+/// Fills a case from the problem form (block map and schedule present).
+LogicalResult makeCase(KernelOp kernel, const VerifyOptions &options, Case &out) {
+  FailureOr<emit::Kernel> described = describeKernel(kernel);
+  if (failed(described))
+    return failure();
+  out.kernel = std::move(*described);
+  ScheduleAttr schedule = kernel.getScheduleAttr();
+  out.spec.tileQ = schedule.getTileQ();
+  out.spec.tileK = schedule.getTileK();
+  out.spec.pack = schedule.getPack();
+  out.spec.entry = out.kernel.name;
+  out.spec.mergeEntry = out.kernel.name + "_merge";
+  out.spec.paramsBytes = ParamLayout(kernel).totalBytes();
+
+  auto attention = *kernel.getBody().front().getOps<AttentionOp>().begin();
+  workload::Options inputs;
+  inputs.seed = options.seed;
+  inputs.element = elementOf(cast<TensorType>(attention.getQuery().getType()).getElement());
+  inputs.output = elementOf(cast<TensorType>(attention.getOutput().getType()).getElement());
+  std::string error;
+  if (!workload::Workload::make(workloadDescOf(out.kernel), options.batch, inputs, out.workload,
+                                error) ||
+      !out.launch.make(out.workload, out.kernel, out.spec, options.splitKeys, options.ctas, error))
+    return kernel.emitError(error);
+  return success();
+}
+
+LevelResult judge(Case &c, StringRef level, bool ran, const std::string &error) {
+  LevelResult result;
+  result.kernel = c.kernel.name;
+  result.level = level.str();
+  if (ran)
+    result.verdict = c.workload.check();
+  else
+    result.verdict.message = error;
+  result.ok = result.verdict.ok;
+  return result;
+}
+
+/// Runs kernel and merge kernel of a lowered module in the interpreter.
+LevelResult interpret(Case &c, ModuleOp module, StringRef level, const VerifyOptions &options) {
+  sim::LaunchOptions launch;
+  launch.ctas = options.ctas;
+  launch.forceExact = options.forceExact;
+  launch.failCheck = options.failCheck;
+  c.workload.poisonOutputs();
+  std::string error;
+  bool ran = true;
+  for (StringRef entry : {StringRef(c.spec.entry), StringRef(c.spec.mergeEntry)}) {
+    Operation *op = SymbolTable::lookupSymbolIn(module, entry);
+    if (!op)
+      error = "module has no kernel " + entry.str();
+    ran = ran && op && succeeded(sim::runKernel(op, c.launch.params(), launch, error));
+  }
+  return judge(c, level, ran, error);
+}
+
+/// The highest CPU level that this machine runs.
+const CpuLevel &hostLevel() {
+  std::string error;
+  const TargetSpec &cpu = *findTarget("cpu", error);
+  bool wide = llvm::sys::getHostCPUFeatures().lookup("avx512vl");
+  const CpuLevel *best = &cpu.cpuLevels.front();
+  for (const CpuLevel &level : cpu.cpuLevels)
+    if (level.vectorBytes <= (wide ? 64u : 32u) && level.vectorBytes > best->vectorBytes)
+      best = &level;
+  return *best;
+}
+
+/// Compiles L1 for this machine and runs it.
+FailureOr<LevelResult> runOnCPU(Case &c, ModuleOp tiles, const VerifyOptions &options) {
+  const CpuLevel &level = hostLevel();
+  OwningOpRef<ModuleOp> module = tiles.clone();
+  PassManager pm(module->getContext());
+  addCPUPasses(pm, level.vectorBytes * 8);
+  if (failed(pm.run(*module)))
+    return failure();
+  auto scratch = [&](StringRef entry) {
+    auto func = module->lookupSymbol<LLVM::LLVMFuncOp>(entry);
+    return uint32_t(func->getAttrOfType<IntegerAttr>("attn.scratch_bytes").getInt());
+  };
+  c.spec.scratchBytes = scratch(c.spec.entry);
+  c.spec.mergeScratchBytes = scratch(c.spec.mergeEntry);
+  auto object = emit::emitSharedObject(*module, level.name);
+  if (failed(object))
+    return failure();
+  c.workload.poisonOutputs();
+  std::string error;
+  bool ran = runObject(*object, c.spec, c.launch, error);
+  return judge(c, "tiles-cpu", ran, error);
+}
+
+/// The L0 module that is verified: fewer heads, another element type.
+OwningOpRef<ModuleOp> prepare(ModuleOp source, const VerifyOptions &options) {
+  OwningOpRef<ModuleOp> module =
+      options.kvHeads > 0 ? withFewerHeads(source, options.kvHeads) : source.clone();
+  Builder b(module->getContext());
+  if (options.element == "f32")
+    return withElementType(*module, b.getF32Type());
+  if (options.element == "f16")
+    return withElementType(*module, b.getF16Type());
+  if (options.element == "bf16")
+    return withElementType(*module, b.getBF16Type());
+  return module;
+}
+
+LoweringOptions loweringOf(const VerifyOptions &options) {
+  LoweringOptions lowering;
+  lowering.target = options.target;
+  lowering.schedule = options.schedule;
+  return lowering;
+}
+
+} // namespace
+
+FailureOr<std::vector<LevelResult>> attn::verifyLowered(ModuleOp source, ModuleOp lowered,
+                                                        StringRef level,
+                                                        const VerifyOptions &options) {
+  sim::registerFragInterp();
+  OwningOpRef<ModuleOp> problem = lowerTo(source, loweringOf(options), Level::Problem);
+  if (!problem)
+    return failure();
+  std::vector<LevelResult> results;
+  for (KernelOp kernel : problem->getOps<KernelOp>()) {
+    Case c;
+    if (failed(makeCase(kernel, options, c)))
+      return failure();
+    results.push_back(interpret(c, lowered, level, options));
+  }
+  return results;
+}
+
+FailureOr<std::vector<LevelResult>> attn::verifyEachLevel(ModuleOp source,
+                                                          const VerifyOptions &options) {
+  sim::registerFragInterp();
+  OwningOpRef<ModuleOp> module = prepare(source, options);
+  LoweringOptions lowering = loweringOf(options);
+  OwningOpRef<ModuleOp> problem = lowerTo(*module, lowering, Level::Problem);
+  OwningOpRef<ModuleOp> tiles = problem ? lowerTo(*module, lowering, Level::Tiles) : nullptr;
+  if (!tiles)
+    return failure();
+  OwningOpRef<ModuleOp> pipe, frag;
+  if (options.target != "cpu") {
+    pipe = lowerTo(*module, lowering, Level::Pipe);
+    frag = pipe ? lowerTo(*module, lowering, Level::Frag) : nullptr;
+    if (!frag)
+      return failure();
+  }
+  std::vector<LevelResult> results;
+  for (KernelOp kernel : problem->getOps<KernelOp>()) {
+    Case c;
+    if (failed(makeCase(kernel, options, c)))
+      return failure();
+    results.push_back(interpret(c, *tiles, "tiles", options));
+    FailureOr<LevelResult> cpu = runOnCPU(c, *tiles, options);
+    if (failed(cpu))
+      return failure();
+    results.push_back(std::move(*cpu));
+    if (pipe) {
+      results.push_back(interpret(c, *pipe, "pipe", options));
+      results.push_back(interpret(c, *frag, "frag", options));
+    }
+  }
+  return results;
+}

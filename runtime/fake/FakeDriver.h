@@ -1,0 +1,51 @@
+/*===- FakeDriver.h - control of the fake driver --------------------*- C -*-===
+ *
+ * Tests load the fake by dlopen, pass its path as the driver of a device, and
+ * control it through these functions.  All state is global to the library.
+ *===----------------------------------------------------------------------===*/
+#ifndef ATTNRT_FAKE_FAKEDRIVER_H
+#define ATTNRT_FAKE_FAKEDRIVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct attn_fake_launch {
+  const char *entry;
+  uint32_t grid, threads, shared_bytes;
+  const void *params;
+  size_t params_bytes;
+  void *stream;
+} attn_fake_launch;
+
+/* Called inside cuLaunchKernel; device pointers are host pointers. */
+typedef void (*attn_fake_kernel)(const attn_fake_launch *launch, void *user);
+
+/* Forgets the log, counters, faults, options and the kernel. */
+void attn_fake_reset(void);
+/* The n-th call (from 1) of `name` returns `code`. */
+void attn_fake_fail(const char *name, unsigned n, int code);
+/* cuGetProcAddress does not know `name`; null: knows all. */
+void attn_fake_hide(const char *name);
+/* Numbers of the pretended device; the default is 1 device, 9.0, 132 SMs. */
+void attn_fake_device(int count, int major, int minor, int sms);
+/* CTAs an SM holds. */
+void attn_fake_occupancy(int ctas);
+void attn_fake_set_kernel(attn_fake_kernel kernel, void *user);
+/* Calls of `name` so far, failed ones included. */
+unsigned attn_fake_calls(const char *name);
+/* One call a line, in order. */
+const char *attn_fake_log(void);
+/* Objects that were made and not yet released, of all kinds together. */
+int attn_fake_live(void);
+/* Contexts that are pushed. */
+int attn_fake_context_depth(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* ATTNRT_FAKE_FAKEDRIVER_H */

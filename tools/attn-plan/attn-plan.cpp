@@ -1,0 +1,175 @@
+//===- attn-plan.cpp - print a plan -----------------------------------------------===//
+//
+//   attn-plan llama3.attn --target=sm_80 --batch='q=5,40;kv=300,40' --split=256
+//
+//   kernel prefill target sm_80 tile 128x64 pack 4 items 4 merges 1 slots 2
+//   item 0: request 0 head 0 rows [0, 20) keys [0, 256) slot 0 split 0/2
+//   ...
+//   merge 0: request 0 head 0 rows [0, 20) slots [0, 2)
+//
+// Needs no device: the planner is told the number of workers.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runner.h"
+
+#include "attn/Plan/MaskVisibility.h"
+#include "attn/Plan/Planner.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+
+using namespace attn;
+
+namespace {
+
+struct Request {
+  std::string bundle, kernel, target, dtype, batch = "q=5,1;kv=7,300";
+  int32_t split = 0, maxSplits = 0, workers = 108;
+  uint64_t seed = 1;
+  bool defaults = false, summary = false;
+};
+
+/// Index of the first specialisation for the target and type; -1 if none.
+int64_t findSpecialisation(const attnrt_bundle *bundle, uint32_t kernel, uint32_t count,
+                           const Request &request, attnrt_specialisation_info &spec) {
+  static const char *const names[] = {"f32", "f16", "bf16"};
+  for (uint32_t i = 0; i < count; ++i) {
+    if (attnrt_bundle_specialisation(bundle, kernel, i, &spec) != ATTNRT_OK)
+      return -1;
+    if ((request.target.empty() || request.target == spec.target) &&
+        (request.dtype.empty() || request.dtype == names[spec.element]))
+      return i;
+  }
+  return -1;
+}
+
+void print(const char *name, const attnrt_specialisation_info &spec,
+           const std::vector<char> &buffer, const plan::Summary &summary, bool brief) {
+  auto *header = reinterpret_cast<const attn_plan_header *>(buffer.data());
+  auto *items = reinterpret_cast<const attn_work_item *>(buffer.data() + header->items_offset);
+  auto *merges = reinterpret_cast<const attn_merge_item *>(buffer.data() + header->merges_offset);
+  std::printf("kernel %s target %s tile %dx%d pack %d items %u merges %u slots %u\n", name,
+              spec.target, spec.tile_q, spec.tile_k, spec.pack, summary.items,
+              summary.merges, summary.slots);
+  std::printf("cost total %.0f longest %.0f split %u\n", summary.totalCost,
+              summary.longestCost, summary.splitKeys);
+  for (uint32_t i = 0; !brief && i < header->items; ++i)
+    std::printf("item %u: request %d head %d rows [%d, %d) keys [%d, %d) slot %d split %u/%u\n",
+                i, items[i].request, items[i].head, items[i].row0,
+                items[i].row0 + items[i].rows, items[i].kv_begin, items[i].kv_end,
+                items[i].slot, ATTN_ITEM_SPLIT(items[i].flags), ATTN_ITEM_SPLITS(items[i].flags));
+  for (uint32_t i = 0; !brief && i < header->merges; ++i)
+    std::printf("merge %u: request %d head %d rows [%d, %d) slots [%d, %d)\n", i,
+                merges[i].request, merges[i].head, merges[i].row0,
+                merges[i].row0 + merges[i].rows, merges[i].first_slot,
+                merges[i].first_slot + merges[i].count);
+}
+
+/// Plans kernel `index`; false with a message.
+bool planKernel(const attnrt_bundle *bundle, uint32_t index, const Request &request,
+                std::string &error) {
+  workload::KernelDesc desc;
+  if (!attnrun::describe(bundle, index, desc, error))
+    return false;
+  attnrt_kernel_info info;
+  attnrt_bundle_kernel(bundle, index, &info);
+  attnrt_specialisation_info spec;
+  if (findSpecialisation(bundle, index, info.specialisations, request, spec) < 0) {
+    error = "kernel " + desc.name + " has " + std::to_string(info.specialisations) +
+            " specialisations, none for target \"" + request.target + "\" and type \"" +
+            request.dtype + "\"";
+    return false;
+  }
+  workload::Batch batch;
+  if (!workload::parseBatch(request.batch, batch, error))
+    return false;
+  workload::Options options;
+  options.seed = request.seed;
+  options.sampleParams = !request.defaults;
+  options.plain = true;
+  workload::Workload w;
+  if (!workload::Workload::make(desc, batch, options, w, error))
+    return false;
+
+  std::vector<int32_t> qBegins, kvBegins;
+  for (const attn_request_record &r : w.requests) {
+    qBegins.push_back(r.q_begin);
+    kvBegins.push_back(r.kv_begin);
+  }
+  plan::Problem problem;
+  problem.batch = batch.size();
+  problem.qLens = batch.qLens.data();
+  problem.kvLens = batch.kvLens.data();
+  problem.qBegins = qBegins.data();
+  problem.kvBegins = kvBegins.data();
+  problem.heads = desc.heads;
+  problem.kvHeads = desc.kvHeads;
+  problem.pack = spec.pack;
+  problem.tileQ = spec.tile_q;
+  problem.tileK = spec.tile_k;
+  problem.costQ = spec.cost_q;
+  problem.costKv = spec.cost_kv;
+  std::unique_ptr<plan::MaskVisibility> visibility;
+  if (const mask::HookProgram *program = w.problem().mask) {
+    visibility = std::make_unique<plan::MaskVisibility>(*program, w.problem().bindings, spec.tile_k);
+    problem.visibility = &visibility->visibility();
+  }
+  plan::Options planOptions;
+  planOptions.workers = request.workers;
+  planOptions.splitKeys = request.split;
+  planOptions.maxSplits = request.maxSplits;
+  plan::Capacity capacity;
+  plan::Error planError;
+  plan::Summary summary;
+  std::vector<char> buffer, scratch;
+  if (plan::capacity(problem, planOptions, capacity, planError)) {
+    buffer.resize(capacity.planBytes);
+    scratch.resize(capacity.scratchBytes + 16);
+    auto at = (reinterpret_cast<uintptr_t>(scratch.data()) + 15) & ~uintptr_t(15);
+    if (plan::build(problem, planOptions, buffer.data(), buffer.size(),
+                    reinterpret_cast<void *>(at), capacity.scratchBytes, summary, planError)) {
+      print(desc.name.c_str(), spec, buffer, summary, request.summary);
+      return true;
+    }
+  }
+  error = planError.text;
+  return false;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Request request;
+  CLI::App app{"Print the plan of a batch"};
+  app.add_option("bundle", request.bundle, "bundle file (.attn)")->required();
+  app.add_option("--kernel", request.kernel, "plan this kernel only");
+  app.add_option("--target", request.target, "specialisation to plan for");
+  app.add_option("--dtype", request.dtype, "element type")->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  app.add_option("--batch", request.batch, "lengths, q=5,1;kv=7,300");
+  app.add_option("--split", request.split, "keys of a split (0: for balance)")->check(CLI::NonNegativeNumber);
+  app.add_option("--max-splits", request.maxSplits, "splits of a tile at most")->check(CLI::NonNegativeNumber);
+  app.add_option("--workers", request.workers, "CTAs or threads")->check(CLI::PositiveNumber);
+  app.add_option("--seed", request.seed, "seed of sampled parameters and tables");
+  app.add_flag("--defaults", request.defaults, "parameters by their default");
+  app.add_flag("--summary", request.summary, "totals only");
+  CLI11_PARSE(app, argc, argv);
+
+  std::string error;
+  attnrt_bundle *bundle = nullptr;
+  bool ok = attnrt_bundle_open(request.bundle.c_str(), &bundle) == ATTNRT_OK;
+  uint32_t only = UINT32_MAX;
+  if (ok && !request.kernel.empty())
+    ok = attnrt_bundle_find(bundle, request.kernel.c_str(), &only) == ATTNRT_OK;
+  if (!ok)
+    error = attnrt_last_error();
+  for (uint32_t i = 0; ok && i < attnrt_bundle_kernels(bundle); ++i)
+    if (only == UINT32_MAX || i == only)
+      ok = planKernel(bundle, i, request, error);
+  attnrt_bundle_close(bundle);
+  if (!ok)
+    std::fprintf(stderr, "attn-plan: error: %s\n", error.c_str());
+  return ok ? 0 : 1;
+}

@@ -1,0 +1,107 @@
+//===- attn-run.cpp - run a bundle's kernels on random input ------------------------===//
+//
+//   attn-run llama3.attn --device=cpu --batch='q=5,1;kv=7,300' --check --json
+//
+// Prints one line a kernel and a last line {"ok": ...}, their conjunction.  The
+// exit status is 0 iff that is true.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Runner.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <iostream>
+
+using namespace attnrun;
+using nlohmann::ordered_json;
+
+/// The human form of a result line.
+static void print(const ordered_json &line) {
+  std::printf("%s:", line.value("kernel", std::string("-")).c_str());
+  for (const auto &[key, value] : line.items())
+    if (key != "kernel") {
+      std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+      std::printf(" %s=%s", key.c_str(), text.c_str());
+    }
+  std::printf("\n");
+}
+
+static int fail(const std::string &message, bool json) {
+  std::fprintf(stderr, "attn-run: error: %s\n", message.c_str());
+  if (json)
+    std::cout << ordered_json{{"ok", false}, {"error", message}} << "\n";
+  return 1;
+}
+
+int main(int argc, char **argv) {
+  Settings s;
+  std::string bundlePath, kernelName;
+  std::vector<std::string> params;
+  bool json = false;
+
+  CLI::App app{"Run the kernels of a bundle on random input"};
+  app.add_option("bundle", bundlePath, "bundle file (.attn)")->required();
+  app.add_option("--kernel", kernelName, "run this kernel only");
+  app.add_option("--device", s.device, "cpu, cuda, cuda:N or oracle");
+  app.add_option("--batch", s.batch, "lengths, q=5,1;kv=7,300; 4096x8 repeats");
+  app.add_option("--dtype", s.dtype, "element type of q, k, v")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  app.add_option("--target", s.target, "take specialisations of this target only");
+  app.add_option("--split", s.split, "keys of a split (0: for balance)")->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", s.seed, "seed of the random inputs");
+  app.add_option("--param", params, "name=value, any number of times");
+  app.add_flag("--defaults", s.defaults, "parameters by their default, not at random");
+  app.add_option("--token-pad", s.tokenPad, "elements added to the token strides of q, k, v")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--workspace", s.workspace, "bytes of workspace offered to the plan");
+  app.add_option("--workers", s.workers, "CTAs or threads that take items");
+  app.add_option("--threads", s.threads, "worker threads of the cpu device");
+  app.add_option("--driver", s.driver, "driver library in place of libcuda.so.1");
+  app.add_flag("--check", s.check, "compare with the f64 oracle, twice");
+  app.add_flag("--bench", s.bench, "time the launch");
+  app.add_option("--iterations", s.iterations, "timed launches")->check(CLI::PositiveNumber);
+  app.add_flag("--json", json, "one JSON object a line");
+  CLI11_PARSE(app, argc, argv);
+
+  for (const std::string &p : params) {
+    size_t eq = p.find('=');
+    if (eq == std::string::npos)
+      return fail("parameter \"" + p + "\" is not of the form name=value", json);
+    s.params[p.substr(0, eq)] = p.substr(eq + 1);
+  }
+  attnrt_bundle *bundle = nullptr;
+  if (attnrt_bundle_open(bundlePath.c_str(), &bundle) != ATTNRT_OK)
+    return fail(attnrt_last_error(), json);
+  uint32_t only = UINT32_MAX;
+  if (!kernelName.empty() &&
+      attnrt_bundle_find(bundle, kernelName.c_str(), &only) != ATTNRT_OK)
+    return fail(attnrt_last_error(), json);
+  attnrt_device *device = nullptr;
+  if (s.device != "oracle") {
+    attnrt_device_options options{};
+    options.driver = s.driver.empty() ? nullptr : s.driver.c_str();
+    options.threads = s.threads;
+    if (attnrt_device_open(s.device.c_str(), &options, &device) != ATTNRT_OK)
+      return fail(attnrt_last_error(), json);
+  }
+
+  bool ok = true;
+  for (uint32_t i = 0; i < attnrt_bundle_kernels(bundle); ++i) {
+    if (only != UINT32_MAX && i != only)
+      continue;
+    ordered_json line = runKernel(bundle, device, i, s);
+    ok &= line["ok"].get<bool>();
+    if (json)
+      std::cout << line.dump() << "\n";
+    else
+      print(line);
+    if (line.contains("error"))
+      std::fprintf(stderr, "attn-run: error: %s\n", line["error"].get<std::string>().c_str());
+  }
+  std::cout << "{\"ok\": " << (ok ? "true}" : "false}") << std::endl;
+  attnrt_device_close(device);
+  attnrt_bundle_close(bundle);
+  return ok ? 0 : 1;
+}

@@ -1,0 +1,246 @@
+//===- attnc.cpp - the user's compiler driver --------------------------------------------------===//
+//
+//   attnc llama3.mlir --target=cpu,sm_80 -o llama3.attn
+//   attnc llama3.mlir --target=sm_80 --emit=tiles
+//   attnc llama3.mlir --target=sm_80 --verify-each-level --batch='q=5,1;kv=7,300'
+//
+// Writes the whole output file or none: a failed compile leaves an existing file
+// as it was.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/Compiler/Compiler.h"
+#include "attn/Dialect/Attn/IR/Attn.h"
+#include "attn/Emit/Bundle.h"
+#include "attn/InitAll.h"
+#include "attn/Target/TargetSpec.h"
+#include "attn/Verify/VerifyLevels.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+using namespace attn;
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("attnc options");
+static cl::opt<std::string> input(cl::Positional, cl::desc("<kernel.mlir>"), cl::Required,
+                                  cl::cat(category));
+static cl::list<std::string> targets("target", cl::CommaSeparated, cl::value_desc("name,..."),
+                                     cl::desc("targets: cpu, sm_80"), cl::cat(category));
+static cl::opt<std::string> output("o", cl::desc("output file (- for standard output)"),
+                                   cl::value_desc("file"), cl::cat(category));
+static cl::opt<std::string>
+    emitKind("emit", cl::init("bundle"), cl::cat(category), cl::value_desc("kind"),
+             cl::desc("bundle, attn, tiles, pipe, frag, nvvm, llvm, ptx, schedule, block-map or report"));
+static cl::opt<std::string> schedule("schedule", cl::value_desc("field=value,..."),
+                                     cl::desc("override fields of the schedule"), cl::cat(category));
+static cl::list<std::string> cpuTypes("cpu-dtypes", cl::CommaSeparated, cl::value_desc("f32,f16,bf16"),
+                                      cl::desc("element types of cpu specialisations besides the "
+                                               "declared one (default f32)"),
+                                      cl::cat(category));
+static cl::opt<std::string> ptxasPath("ptxas", cl::value_desc("path"),
+                                      cl::desc("assembler (default: searched)"), cl::cat(category));
+static cl::opt<bool> noCubin("no-cubin", cl::desc("PTX only"), cl::cat(category));
+static cl::opt<bool> showTime("time", cl::desc("print the time of each stage"), cl::cat(category));
+static cl::opt<int64_t> tokens("tokens", cl::init(4096), cl::desc("tokens of --emit=report"),
+                               cl::cat(category));
+
+static cl::opt<bool> verifyLevels("verify-each-level", cl::cat(category),
+                                  cl::desc("run random inputs at every level against the oracle"));
+static cl::opt<std::string> batchText("batch", cl::init("q=0,1,17,128,300,5,40;kv=7,1,33,128,1000,0,13"),
+                                      cl::desc("lengths for --verify-each-level"), cl::cat(category));
+static cl::opt<int> verifyHeads("verify-kv-heads", cl::init(2), cl::cat(category),
+                                cl::desc("KV heads that --verify-each-level runs (0: all)"));
+static cl::opt<int> splitKeys("split", cl::init(0), cl::cat(category),
+                              cl::desc("keys of a split for --verify-each-level (0: for balance)"));
+static cl::opt<std::string> dtype("dtype", cl::cat(category),
+                                  cl::desc("element type for --verify-each-level"));
+static cl::opt<uint64_t> seed("seed", cl::init(1), cl::desc("seed for --verify-each-level"),
+                              cl::cat(category));
+
+static int fail(const llvm::Twine &message) {
+  llvm::errs() << "attnc: error: " << message << "\n";
+  return 1;
+}
+
+/// Text to the output file, all or nothing.
+static int writeText(StringRef text) {
+  if (output.empty() || output == "-") {
+    llvm::outs() << text;
+    return 0;
+  }
+  if (llvm::Error e = emit::writeFileAtomically(output, {text.data(), text.size()}))
+    return fail(llvm::toString(std::move(e)));
+  return 0;
+}
+
+static LoweringOptions lowering(StringRef target) {
+  LoweringOptions options;
+  options.target = target.str();
+  options.schedule = schedule;
+  return options;
+}
+
+/// One form of the kernels as text; null if the compile failed.
+static std::optional<std::string> textOf(ModuleOp module, StringRef target, StringRef kind) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto print = [&](Level level) {
+    OwningOpRef<ModuleOp> lowered = lowerTo(module, lowering(target), level);
+    if (lowered)
+      lowered->print(os);
+    return bool(lowered);
+  };
+  auto printAttr = [&](llvm::function_ref<Attribute(KernelOp)> get) {
+    OwningOpRef<ModuleOp> lowered = lowerTo(module, lowering(target), Level::Problem);
+    if (lowered)
+      for (KernelOp kernel : lowered->getOps<KernelOp>())
+        os << kernel.getSymName() << ": " << get(kernel) << "\n";
+    return bool(lowered);
+  };
+  bool ok = false;
+  if (kind == "attn")
+    ok = print(Level::Problem);
+  else if (kind == "tiles")
+    ok = print(Level::Tiles);
+  else if (kind == "pipe")
+    ok = print(Level::Pipe);
+  else if (kind == "frag")
+    ok = print(Level::Frag);
+  else if (kind == "nvvm")
+    ok = print(Level::Base);
+  else if (kind == "schedule")
+    ok = printAttr([](KernelOp k) -> Attribute { return k.getScheduleAttr(); });
+  else if (kind == "block-map")
+    ok = printAttr([](KernelOp k) -> Attribute { return k.getBlockMapAttr(); });
+  else if (kind == "report")
+    ok = succeeded(printReport(module, lowering(target), tokens, os));
+  else if (kind == "llvm") {
+    OwningOpRef<ModuleOp> lowered = lowerTo(module, lowering(target), Level::Base);
+    llvm::LLVMContext context;
+    if (lowered)
+      if (auto ir = translateModuleToLLVMIR(*lowered, context)) {
+        os << *ir;
+        ok = true;
+      }
+  } else if (FailureOr<std::string> ptx = compileToPTX(module, lowering(target)); succeeded(ptx)) {
+    os << *ptx;
+    ok = true;
+  }
+  if (!ok)
+    return std::nullopt;
+  return text;
+}
+
+static bool isTextKind(StringRef kind) {
+  return llvm::is_contained({"attn", "tiles", "pipe", "frag", "nvvm", "llvm", "ptx", "schedule",
+                             "block-map", "report"}, kind);
+}
+
+static void printTimes(const StageTimes &times) {
+  double total = 0;
+  for (const auto &[stage, ms] : times) {
+    llvm::errs() << llvm::format("%10.1f ms  ", ms) << stage << "\n";
+    total += ms;
+  }
+  llvm::errs() << llvm::format("%10.1f ms  total\n", total);
+}
+
+static int verify(ModuleOp module) {
+  VerifyOptions options;
+  std::string error;
+  if (!workload::parseBatch(batchText, options.batch, error))
+    return fail(error);
+  options.schedule = schedule;
+  options.element = dtype;
+  options.kvHeads = verifyHeads;
+  options.splitKeys = splitKeys;
+  options.seed = seed;
+  bool ok = true;
+  for (const std::string &target : targets) {
+    options.target = target;
+    FailureOr<std::vector<LevelResult>> results = verifyEachLevel(module, options);
+    if (failed(results))
+      return 1;
+    for (const LevelResult &r : *results) {
+      const oracle::Comparison &c = r.verdict.comparison;
+      llvm::outs() << target << " " << r.kernel << " " << llvm::left_justify(r.level, 10)
+                   << (r.ok ? " agrees" : " DISAGREES") << " rows " << r.verdict.rows
+                   << llvm::format(" error %.2e of %.2e lse %.1e", c.tensorError, c.tensorLimit, c.lseError);
+      if (!r.verdict.message.empty())
+        llvm::outs() << " (" << r.verdict.message << ")";
+      llvm::outs() << "\n";
+      ok &= r.ok;
+    }
+  }
+  llvm::outs() << (ok ? "all levels agree\n" : "levels disagree\n");
+  return ok ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "attnc: attention kernels to bundles\n");
+
+  if (targets.empty())
+    return fail("no target; give --target=cpu,sm_80");
+  if (emitKind != "bundle" && !isTextKind(emitKind))
+    return fail("unknown --emit=" + emitKind);
+  std::string error;
+  for (const std::string &target : targets)
+    if (!findTarget(target, error))
+      return fail(error);
+  auto file = openInputFile(input, &error);
+  if (!file)
+    return fail(error);
+
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  if (!module)
+    return 1;
+  if (verifyLevels)
+    return verify(*module);
+  if (emitKind != "bundle") {
+    if (targets.size() != 1)
+      return fail("--emit=" + emitKind + " needs 1 target but got " + llvm::Twine(targets.size()));
+    std::optional<std::string> text = textOf(*module, targets[0], emitKind);
+    return text ? writeText(*text) : 1;
+  }
+
+  if (output.empty())
+    return fail("no output file; give -o kernel.attn");
+  CompileOptions options;
+  options.targets = targets;
+  options.schedule = schedule;
+  if (!cpuTypes.empty())
+    options.cpuTypes = cpuTypes;
+  options.ptxas = ptxasPath;
+  options.useCubin = !noCubin;
+  StageTimes times;
+  FailureOr<emit::Bundle> bundle = compile(*module, options, times);
+  if (failed(bundle))
+    return 1;
+  std::vector<char> bytes = emit::serialise(*bundle);
+  if (llvm::Error e = emit::writeFileAtomically(output, bytes))
+    return fail(llvm::toString(std::move(e)));
+  if (showTime)
+    printTimes(times);
+  return 0;
+}
