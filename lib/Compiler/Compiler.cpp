@@ -177,6 +177,26 @@ static LogicalResult compileForCPU(ModuleOp source, const TargetSpec &target,
   return success();
 }
 
+/// The cubin beside the PTX, if ptxas is there.
+static LogicalResult assemble(ModuleOp source, const TargetSpec &target, StringRef ptx,
+                              const CompileOptions &options, emit::Specialisation &s,
+                              StageTimes *times) {
+  std::string error;
+  std::optional<std::string> ptxas = findPtxas(options.ptxas, error);
+  if (!ptxas)
+    return options.ptxas.empty() ? success() : LogicalResult(source.emitError(error));
+  Timer timer(times, "ptxas");
+  PtxasResult result;
+  if (!runPtxas(ptx, target, *ptxas, result, error) || !checkPtxasResult(result, error))
+    return source.emitError(error);
+  for (const PtxasKernel &kernel : result.kernels)
+    if (kernel.name == s.entry)
+      s.registers = kernel.registers;
+  s.code.push_back({emit::CodeKind::Cubin, std::string(target.chip),
+                    {result.cubin.begin(), result.cubin.end()}});
+  return success();
+}
+
 static LogicalResult compileForGPU(ModuleOp source, const TargetSpec &target,
                                    const LoweringOptions &base, const CompileOptions &options,
                                    emit::Specialisation &s, StageTimes *times) {
@@ -198,7 +218,7 @@ static LogicalResult compileForGPU(ModuleOp source, const TargetSpec &target,
   FailureOr<std::string> ptx = failure();
   {
     Timer timer(times, "ptx");
-    ptx = emit::emitPTX(*module, target);
+    ptx = emitPTX(*module, target);
   }
   if (failed(ptx))
     return failure();
@@ -207,19 +227,7 @@ static LogicalResult compileForGPU(ModuleOp source, const TargetSpec &target,
   s.baseAlign = 16;
   s.costQ = 0.25f;
   s.costKv = 1.0f;
-  std::string ptxas = options.useCubin ? emit::findPtxas(options.ptxas) : "";
-  if (ptxas.empty())
-    return success();
-  Timer timer(times, "ptxas");
-  FailureOr<emit::Assembled> cubin = emit::assemble(*ptx, target.chip, ptxas, source.getLoc());
-  if (failed(cubin))
-    return failure();
-  for (const emit::EntryResources &entry : cubin->entries)
-    if (entry.name == s.entry)
-      s.registers = entry.registers;
-  s.code.push_back({emit::CodeKind::Cubin, std::string(target.chip),
-                    {cubin->cubin.begin(), cubin->cubin.end()}});
-  return success();
+  return options.useCubin ? assemble(source, target, *ptx, options, s, times) : success();
 }
 
 /// The element types for which a kernel is compiled for the target.
@@ -304,5 +312,5 @@ FailureOr<std::string> attn::compileToPTX(ModuleOp source, const LoweringOptions
   if (!module)
     return failure();
   Timer timer(times, "ptx");
-  return emit::emitPTX(*module, *target);
+  return emitPTX(*module, *target);
 }

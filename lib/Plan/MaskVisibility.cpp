@@ -32,8 +32,8 @@ MaskVisibility::MaskVisibility(const mask::HookProgram &program,
 void MaskVisibility::hull(void *context, const TileRows &rows, int32_t &begin,
                           int32_t &end) {
   auto &self = *static_cast<MaskVisibility *>(context);
-  mask::KeyRange keys = mask::visibleHull(&self.program, rectOf(rows),
-                                          self.bindings, begin, end);
+  mask::KeyRange keys =
+      mask::visibleHull(&self.program, rectOf(rows), self.bindings, begin, end);
   begin = keys.begin;
   end = keys.end;
 }

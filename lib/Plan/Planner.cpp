@@ -36,8 +36,8 @@ constexpr int64_t kMinSplitTiles = 4;
 struct Tile {
   TileRows rows;
   int32_t row0, rowCount;
-  int32_t begin, end;  ///< hull, tile-aligned outward, within [0, kvLen)
-  int64_t visible;     ///< keys for the cost
+  int32_t begin, end; ///< hull, tile-aligned outward, within [0, kvLen)
+  int64_t visible;    ///< keys for the cost
   int32_t firstPiece;
   int32_t pieces;
   uint32_t firstSlot; ///< of the first head
@@ -208,7 +208,8 @@ bool count(const Problem &p, const Options &o, Counts &counts, Error &error) {
   c.requests = uint32_t(p.batch);
   c.planBytes = layout.bytes;
   counts.tiles = tiles * entryHeads;
-  counts.pieces = counts.tiles + (perHead ? allExtra : std::min(extra, allExtra));
+  counts.pieces =
+      counts.tiles + (perHead ? allExtra : std::min(extra, allExtra));
   c.scratchBytes = ScratchLayout(counts.tiles, counts.pieces).bytes;
   return true;
 }
@@ -282,8 +283,8 @@ private:
           hull(tile, begin, end);
           // Whole blocks from key 0, so that narrowing moves no block border.
           tile.begin = begin / p.tileK * p.tileK;
-          tile.end = int32_t(
-              std::min<int64_t>(roundUp(end, p.tileK), p.kvLens[r]));
+          tile.end =
+              int32_t(std::min<int64_t>(roundUp(end, p.tileK), p.kvLens[r]));
           tile.visible = visibleKeys(tile, tile.begin, tile.end);
           tile.firstSlot = 0;
           tile.firstPiece = 0;
@@ -389,13 +390,9 @@ private:
         continue;
       tile.firstSlot = slotCount;
       for (int32_t copy = 0; copy < counts.copies; ++copy) {
-        merges[mergeCount++] = {tile.rows.request,
-                                headOf(tile, copy),
-                                tile.row0,
-                                tile.rowCount,
-                                int32_t(slotCount),
-                                tile.pieces,
-                                {0, 0}};
+        merges[mergeCount++] = {
+            tile.rows.request,  headOf(tile, copy), tile.row0, tile.rowCount,
+            int32_t(slotCount), tile.pieces,        {0, 0}};
         slotCount += tile.pieces;
       }
     }
@@ -405,9 +402,10 @@ private:
       const Tile &tile = tiles[piece.tile];
       int32_t split = index - tile.firstPiece;
       for (int32_t copy = 0; copy < counts.copies; ++copy) {
-        int32_t slot = tile.pieces < 2 ? -1
-                                       : int32_t(tile.firstSlot +
-                                                 copy * tile.pieces + split);
+        int32_t slot =
+            tile.pieces < 2
+                ? -1
+                : int32_t(tile.firstSlot + copy * tile.pieces + split);
         items[itemCount++] = {tile.rows.request,
                               headOf(tile, copy),
                               tile.row0,

@@ -125,8 +125,8 @@ attnrt_status Verifier::tables(const fb::Kernel &k) {
     info.element = attn_scalar(t->element());
     info.rank = t->index()->size();
     for (uint32_t i = 0; i < info.rank; ++i) {
-      ATTNRT_TRY(range("table index space", t->index()->Get(i),
-                       ATTN_INDEX_HEAD, ATTN_INDEX_FREE));
+      ATTNRT_TRY(range("table index space", t->index()->Get(i), ATTN_INDEX_HEAD,
+                       ATTN_INDEX_FREE));
       info.index[i] = attn_index_space(t->index()->Get(i));
     }
     info.sample_lo = t->sample_lo();
@@ -156,8 +156,8 @@ attnrt_status Verifier::spans() const {
     if (t.offset % 8)
       return bad("table '%s' has offset %u, not a multiple of 8", t.name,
                  t.offset);
-    list.push_back({t.offset, uint64_t(t.offset) + sizeof(attn_table_param),
-                    t.name});
+    list.push_back(
+        {t.offset, uint64_t(t.offset) + sizeof(attn_table_param), t.name});
   }
   std::sort(list.begin(), list.end(),
             [](const Span &a, const Span &b) { return a.begin < b.begin; });
@@ -337,8 +337,9 @@ attnrt_status Verifier::kernel(const fb::Kernel &k) {
 
 attnrt_status verifyHeader(const uint8_t *bytes, size_t size) {
   if (size < kHeaderBytes)
-    return fail(ATTNRT_BAD_BUNDLE, "bundle has %zu bytes but its header has %zu",
-                size, kHeaderBytes);
+    return fail(ATTNRT_BAD_BUNDLE,
+                "bundle has %zu bytes but its header has %zu", size,
+                kHeaderBytes);
   if (memcmp(bytes, "ATTNBNDL", 8) != 0)
     return fail(ATTNRT_BAD_BUNDLE, "bundle does not begin with ATTNBNDL");
   auto version = readAt<uint32_t>(bytes, 8);

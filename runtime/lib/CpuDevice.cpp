@@ -14,9 +14,11 @@
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -109,14 +111,19 @@ private:
 
 class CpuDevice final : public Device {
 public:
-  CpuDevice(int threads, int level) : level(level), arena(threads) {
+  /// More threads than processors would not run anyway, and the library warns.
+  CpuDevice(int threads, int level)
+      : level(level),
+        arena(std::min(threads, tbb::this_task_arena::max_concurrency())) {
     snprintf(info.name, sizeof(info.name), "cpu");
     snprintf(info.arch, sizeof(info.arch), "%s", cpuLevelName(level));
     info.processors = threads;
   }
 
   attnrt_status alloc(size_t bytes, void *&pointer) override {
-    if (posix_memalign(&pointer, 256, bytes) != 0) {
+    // No object is larger than PTRDIFF_MAX; some allocators stop on a request.
+    if (bytes > size_t(PTRDIFF_MAX) ||
+        posix_memalign(&pointer, 256, bytes) != 0) {
       pointer = nullptr;
       return fail(ATTNRT_OUT_OF_MEMORY, "no memory for %zu bytes", bytes);
     }
@@ -229,9 +236,9 @@ attnrt_status CpuDevice::load(const Specialisation &specialisation,
 }
 
 attnrt_status CpuExecutable::resolve(const attnrt_specialisation_info &info) {
-  for (auto [name, entry] : {std::pair<const char *, Entry *>{info.entry,
-                                                              &attention},
-                             {info.merge_entry, &merge}}) {
+  for (auto [name, entry] :
+       {std::pair<const char *, Entry *>{info.entry, &attention},
+        {info.merge_entry, &merge}}) {
     *entry = reinterpret_cast<Entry>(dlsym(library, name));
     if (!*entry)
       return fail(ATTNRT_LOAD_ERROR, "code has no entry '%s'", name);
@@ -276,15 +283,16 @@ attnrt_status CpuExecutable::runAll(Entry entry, const char *records,
   if (status == ATTNRT_OK) {
     std::atomic<uint32_t> next{0};
     auto loop = [&](uint32_t thread) {
-      for (uint32_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) <
-                       count;)
+      for (uint32_t i;
+           (i = next.fetch_add(1, std::memory_order_relaxed)) < count;)
         entry(records + i * stride, params, scratch[thread]);
     };
     if (threads == 1)
       loop(0);
     else
       device->arena.execute([&] {
-        tbb::parallel_for(uint32_t(0), threads, loop, tbb::simple_partitioner());
+        tbb::parallel_for(uint32_t(0), threads, loop,
+                          tbb::simple_partitioner());
       });
   }
   std::lock_guard<std::mutex> lock(mutex);

@@ -247,17 +247,16 @@ attnrt_status CudaDevice::createEvent(std::unique_ptr<Event> &event) {
   return ATTNRT_OK;
 }
 
-attnrt_status
-CudaDevice::createStaging(std::unique_ptr<Staging> &staging) {
+attnrt_status CudaDevice::createStaging(std::unique_ptr<Staging> &staging) {
   staging.reset(new PinnedStaging(self()));
   return ATTNRT_OK;
 }
 
 } // namespace attnrt::cuda
 
-attnrt_status
-attnrt::openCudaDevice(int ordinal, const attnrt_device_options &options,
-                       std::shared_ptr<attnrt::Device> &device) {
+attnrt_status attnrt::openCudaDevice(int ordinal,
+                                     const attnrt_device_options &options,
+                                     std::shared_ptr<attnrt::Device> &device) {
   auto result = std::make_shared<cuda::CudaDevice>();
   ATTNRT_TRY(result->open(ordinal, options));
   device = std::move(result);

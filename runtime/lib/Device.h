@@ -1,4 +1,5 @@
-//===- Device.h - what the runtime asks of a device --------------*- C++ -*-===//
+//===- Device.h - what the runtime asks of a device --------------*- C++
+//-*-===//
 //
 // Two implementations: CpuDevice.cpp and CudaDevice.cpp.  The rest of the
 // runtime knows only these four interfaces.

@@ -26,13 +26,14 @@ attnrt_status Driver::open(const char *path, std::shared_ptr<Driver> &result) {
     return fail(ATTNRT_NO_DRIVER,
                 "the CUDA driver libcuda.so.1 cannot be loaded: %s", dlerror());
   using GetProcAddress = CUresult (*)(const char *, void **, int, uint64_t);
-  auto getProcAddress =
-      reinterpret_cast<GetProcAddress>(dlsym(driver->library, "cuGetProcAddress"));
+  auto getProcAddress = reinterpret_cast<GetProcAddress>(
+      dlsym(driver->library, "cuGetProcAddress"));
   if (!getProcAddress)
-    return fail(ATTNRT_NO_DRIVER,
-                "the CUDA driver '%s' has no cuGetProcAddress: it is older than "
-                "%d.%d",
-                name, kInterfaceVersion / 1000, kInterfaceVersion % 1000 / 10);
+    return fail(
+        ATTNRT_NO_DRIVER,
+        "the CUDA driver '%s' has no cuGetProcAddress: it is older than "
+        "%d.%d",
+        name, kInterfaceVersion / 1000, kInterfaceVersion % 1000 / 10);
 #define ATTN_DRIVER_FN(entry, arguments)                                       \
   {                                                                            \
     void *address = nullptr;                                                   \

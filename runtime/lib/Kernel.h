@@ -1,4 +1,5 @@
-//===- Kernel.h - a loaded kernel and values by name -------------*- C++ -*-===//
+//===- Kernel.h - a loaded kernel and values by name -------------*- C++
+//-*-===//
 //
 // A kernel is one specialisation on one device.  Parameters and tables are
 // passed by name and bound here to the kernel's declarations, for planning and
@@ -35,8 +36,8 @@ public:
 /// Parameters and tables in order of declaration.  Vectors keep their capacity
 /// from call to call.
 struct Bound {
-  std::vector<uint32_t> words;    ///< of each parameter: passed or default
-  std::vector<uint8_t> hasWord;   ///< 0: neither passed nor a default
+  std::vector<uint32_t> words;  ///< of each parameter: passed or default
+  std::vector<uint8_t> hasWord; ///< 0: neither passed nor a default
   std::vector<const attnrt_table *> tables; ///< null: not passed
 };
 

@@ -40,8 +40,7 @@ extern "C" attnrt_status attnrt_merge_states(uint32_t parts,
       double value = 0;
       for (uint32_t p = 0; p < parts; ++p)
         if (lse[p][r] != empty)
-          value +=
-              std::exp(double(lse[p][r]) - top) / sum * o[p][r * dim + c];
+          value += std::exp(double(lse[p][r]) - top) / sum * o[p][r * dim + c];
       outO[r * dim + c] = float(value);
     }
     outLse[r] = top == empty ? empty : float(top + std::log(sum));

@@ -82,8 +82,8 @@ attnrt_status Plan::describe(const attnrt_plan_params &params) {
     return fail(ATTNRT_INVALID_ARGUMENT, "max_workers is %d but the least is 0",
                 params.max_workers);
   if (params.batch > 0) {
-    ATTNRT_TRY(lengths("q", params, params.q_lens, params.q_indptr, qBegins,
-                       qLens));
+    ATTNRT_TRY(
+        lengths("q", params, params.q_lens, params.q_indptr, qBegins, qLens));
     ATTNRT_TRY(lengths("kv", params, params.kv_lens, params.kv_indptr, kvBegins,
                        kvLens));
   } else {
@@ -174,8 +174,7 @@ attnrt_status Plan::reserveScratch(uint64_t bytes) {
   return ATTNRT_OK;
 }
 
-attnrt_status Plan::workspace(const attnrt_plan_params &params,
-                              size_t &bytes) {
+attnrt_status Plan::workspace(const attnrt_plan_params &params, size_t &bytes) {
   ATTNRT_TRY(describe(params));
   attn::plan::Capacity capacity;
   attn::plan::Error error;

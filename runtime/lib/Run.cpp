@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #include "Plan.h"
 
+#include <algorithm>
 #include <cinttypes>
 #include <cmath>
 #include <cstring>
@@ -20,7 +21,7 @@ struct Use {
   const char *name;
   const attnrt_tensor &tensor;
   int32_t heads;
-  int32_t width; ///< of the innermost dimension
+  int32_t width;  ///< of the innermost dimension
   int64_t tokens; ///< one past the last token that is touched; 0: none
   uint32_t elementBytes;
   uint32_t strideMultiple;
@@ -97,8 +98,7 @@ private:
         return fail(ATTNRT_INVALID_ARGUMENT,
                     "plan was made with param '%s' = 0x%08x but 0x%08x was "
                     "passed",
-                    entry.params[d.index].name, d.value,
-                    bound.words[d.index]);
+                    entry.params[d.index].name, d.value, bound.words[d.index]);
     for (const Dependence &d : plan.tableDependences)
       if (bound.tables[d.index]->version != d.value)
         return fail(ATTNRT_INVALID_ARGUMENT,

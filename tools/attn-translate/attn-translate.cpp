@@ -1,14 +1,24 @@
-//===- attn-translate.cpp - L0 modules to other forms ---------------------------------------===//
+//===- attn-translate.cpp - kernels to text outside MLIR ------------------===//
 //
-//   attn-translate --attn-to-ptx --attn-target=sm_80 llama3.mlir
-//   attn-translate --attn-to-llvmir --attn-target=cpu llama3.mlir
-//   attn-translate --attn-report --attn-target=sm_80 llama3.mlir
+//   attn-translate --attn-to-ptx --attn-target=sm_80 k.frag.mlir
+//   attn-translate --attn-to-llvmir k.frag.mlir
+//   attn-translate --attn-to-ptxas k.frag.mlir    one line a kernel
+//
+// Input is level L3 (frag) or L4 (llvm and nvvm).
 //
 //===----------------------------------------------------------------------===//
 
-#include "attn/Compiler/Compiler.h"
-#include "attn/InitAll.h"
+#include "attn/Conversion/Passes.h"
+#include "attn/Dialect/Frag/IR/Frag.h"
+#include "attn/Emit/PTX.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
 #include "mlir/Tools/mlir-translate/Translation.h"
@@ -17,49 +27,91 @@
 #include "llvm/Support/CommandLine.h"
 
 using namespace mlir;
-using namespace attn;
 
-static llvm::cl::opt<std::string> target("attn-target", llvm::cl::desc("target to compile for"),
-                                         llvm::cl::init("sm_80"));
-static llvm::cl::opt<std::string> schedule("attn-schedule",
-                                           llvm::cl::desc("schedule overrides, field=value,..."));
-static llvm::cl::opt<int64_t> tokens("attn-tokens", llvm::cl::desc("tokens of the report"),
-                                     llvm::cl::init(4096));
+static llvm::cl::opt<std::string>
+    targetName("attn-target", llvm::cl::desc("target of the kernels"),
+               llvm::cl::init("sm_80"));
+static llvm::cl::opt<std::string>
+    ptxasPath("attn-ptxas", llvm::cl::desc("ptxas to use instead of the one "
+                                           "that is found"),
+              llvm::cl::init(""));
 
-static LoweringOptions options() {
-  LoweringOptions o;
-  o.target = target;
-  o.schedule = schedule;
-  return o;
+static void registerDialects(DialectRegistry &registry) {
+  registry.insert<attn::frag::FragDialect, arith::ArithDialect,
+                  cf::ControlFlowDialect, math::MathDialect, scf::SCFDialect>();
+  attn::registerPTXTranslation(registry);
 }
 
-static LogicalResult toPTX(Operation *op, raw_ostream &os) {
-  FailureOr<std::string> ptx = compileToPTX(cast<ModuleOp>(op), options());
-  if (succeeded(ptx))
-    os << *ptx;
-  return ptx;
+static FailureOr<ModuleOp> lower(Operation *op) {
+  // The parser wraps whatever stands at the top into a module.
+  auto module = cast<ModuleOp>(op);
+  PassManager passes(op->getContext());
+  passes.addPass(attn::createFragToNVVM());
+  if (failed(passes.run(module)))
+    return failure();
+  return module;
 }
 
-static LogicalResult toLLVMIR(Operation *op, raw_ostream &os) {
-  OwningOpRef<ModuleOp> module = lowerTo(cast<ModuleOp>(op), options(), Level::Base);
-  if (!module)
+static FailureOr<std::string> toPTX(Operation *op,
+                                    const attn::TargetSpec *&target) {
+  std::string error;
+  target = attn::findTarget(targetName.getValue(), error);
+  if (!target)
+    return op->emitError(error);
+  FailureOr<ModuleOp> module = lower(op);
+  if (failed(module))
     return failure();
-  llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(*module, context);
-  if (!llvmModule)
+  return attn::emitPTX(*module, *target);
+}
+
+static LogicalResult translateToPTX(Operation *op, llvm::raw_ostream &os) {
+  const attn::TargetSpec *target = nullptr;
+  FailureOr<std::string> ptx = toPTX(op, target);
+  if (failed(ptx))
     return failure();
-  os << *llvmModule;
+  os << *ptx;
   return success();
 }
 
-static LogicalResult toReport(Operation *op, raw_ostream &os) {
-  return printReport(cast<ModuleOp>(op), options(), tokens, os);
+static LogicalResult translateToPtxas(Operation *op, llvm::raw_ostream &os) {
+  const attn::TargetSpec *target = nullptr;
+  FailureOr<std::string> ptx = toPTX(op, target);
+  if (failed(ptx))
+    return failure();
+  std::string error;
+  attn::PtxasResult result;
+  std::optional<std::string> ptxas = attn::findPtxas(ptxasPath, error);
+  if (!ptxas || !attn::runPtxas(*ptx, *target, *ptxas, result, error) ||
+      !attn::checkPtxasResult(result, error))
+    return op->emitError(error);
+  for (const attn::PtxasKernel &kernel : result.kernels)
+    os << "kernel " << kernel.name << ": " << kernel.registers
+       << " registers, " << kernel.spillStoreBytes + kernel.spillLoadBytes
+       << " bytes spilled, " << kernel.stackBytes << " bytes of stack, cubin "
+       << (result.cubin.empty() ? "empty" : "made") << "\n";
+  return success();
+}
+
+static LogicalResult translateToLLVMIR(Operation *op, llvm::raw_ostream &os) {
+  FailureOr<ModuleOp> module = lower(op);
+  if (failed(module))
+    return failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> translated =
+      translateModuleToLLVMIR(*module, context);
+  if (!translated)
+    return failure();
+  translated->print(os, nullptr);
+  return success();
 }
 
 int main(int argc, char **argv) {
-  auto init = [](DialectRegistry &registry) { registerAllDialects(registry); };
-  TranslateFromMLIRRegistration ptx("attn-to-ptx", "PTX of every kernel", toPTX, init);
-  TranslateFromMLIRRegistration ir("attn-to-llvmir", "LLVM IR of every kernel", toLLVMIR, init);
-  TranslateFromMLIRRegistration report("attn-report", "work and data movement", toReport, init);
-  return failed(mlirTranslateMain(argc, argv, "attn-mlir translation"));
+  TranslateFromMLIRRegistration ptx("attn-to-ptx", "kernels to PTX",
+                                    translateToPTX, registerDialects);
+  TranslateFromMLIRRegistration ptxas(
+      "attn-to-ptxas", "kernels through ptxas, registers and spills",
+      translateToPtxas, registerDialects);
+  TranslateFromMLIRRegistration llvmir("attn-to-llvmir", "kernels to LLVM IR",
+                                       translateToLLVMIR, registerDialects);
+  return failed(mlirTranslateMain(argc, argv, "attn kernels to text\n"));
 }

@@ -230,8 +230,8 @@ Value Gen::roundTo(Value v, Type element) {
   if (element.isF16()) {
     Type half = vector ? Type(VectorType::get({int64_t(lanes)}, element))
                        : element;
-    return arith::ExtFOp::create(b, loc, wide,
-                                 arith::TruncFOp::create(b, loc, half, v));
+    Value narrow = arith::TruncFOp::create(b, loc, half, v);
+    return arith::ExtFOp::create(b, loc, wide, narrow);
   }
   Value up = arith::ShLIOp::create(b, loc, bf16Bits(v),
                                    vector ? vic(16) : i32c(16));

@@ -24,6 +24,7 @@
 
 #include "Gen.h"
 
+#include "attn/Analysis/ParamLayout.h"
 #include "attn/Dialect/Attn/IR/Attn.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseMap.h"
@@ -184,12 +185,13 @@ private:
   };
   mlir::FailureOr<Value> inlineHook(HookOp hook, ValueRange args,
                                     const HookContext &context);
-  Value readTable(ReadOp op, ValueRange indices);
+  mlir::FailureOr<Value> readTable(ReadOp op, ValueRange indices);
 
   KernelOp kernel;
   Options options;
   const int64_t lanes;
   const int64_t panelVectors;
+  ParamLayout layout;
   Gen g;
   mlir::LLVM::LLVMFuncOp func;
   Value record, params, scratch;

@@ -58,16 +58,12 @@ public:
   // The product x log2(e) alone would cost |x| units of rounding; the remainder
   // is taken in two pieces instead.
   Value exp(Value x) {
-    Value t = clamp(x, -88, 89);
+    Value t = clamp(x, -87.33f, 89);
     Value shifted = fma(t, c(1.44269504f), c(roundingShift));
     Value n = sub(shifted, c(roundingShift));
     Value r = fma(n, c(-0.693145752f), t);
-    r = fma(n, c(-1.42860677e-06f), r);
-    Value p = twicePow2(mul(r, c(1.44269504f)));
-    Value result = mul(p, half2n(shifted));
-    // n reaches 128 at x = 88.4; below x = -87.3 the result is 0.
-    Value low = cmp(CmpF::OLT, x, c(-87.33f));
-    return select(low, c(0), result);
+    r = fma(n, c(-1.42860682e-06f), r);
+    return mul(twicePow2(mul(r, c(1.44269504f))), half2n(shifted));
   }
 
   // |x| < 0.632: x + x^3 P(x^2); else 1 - 2 / (e^2|x| + 1) with x's sign.

@@ -1,4 +1,4 @@
-/*===- attnrt.h - load, plan and run compiled attention kernels ----*- C99 -*-===
+/*===- attnrt.h - load, plan and run compiled attention kernels ---*- C99 -*-===
  *
  * The whole public interface of the runtime.  Four opaque objects:
  *
@@ -52,10 +52,10 @@ typedef enum attnrt_status {
   ATTNRT_NOT_ADMISSIBLE = 5,   /* no specialisation meets the requirements   */
   ATTNRT_TOO_SMALL = 6,        /* workspace                                  */
   ATTNRT_OUT_OF_MEMORY = 7,
-  ATTNRT_NO_DRIVER = 8,        /* libcuda.so.1 is missing or unusable        */
-  ATTNRT_DRIVER_ERROR = 9,     /* a driver call failed                       */
-  ATTNRT_LOAD_ERROR = 10,      /* code of a specialisation does not load     */
-  ATTNRT_LIMIT = 11            /* a number does not fit its field            */
+  ATTNRT_NO_DRIVER = 8,    /* libcuda.so.1 is missing or unusable        */
+  ATTNRT_DRIVER_ERROR = 9, /* a driver call failed                       */
+  ATTNRT_LOAD_ERROR = 10,  /* code of a specialisation does not load     */
+  ATTNRT_LIMIT = 11        /* a number does not fit its field            */
 } attnrt_status;
 
 ATTNRT_API const char *attnrt_status_name(attnrt_status status);
@@ -63,7 +63,7 @@ ATTNRT_API const char *attnrt_status_name(attnrt_status status);
 ATTNRT_API const char *attnrt_last_error(void);
 ATTNRT_API uint32_t attnrt_abi_version(void);
 
-/*--- enumerations, numbered as in Bundle.fbs ---------------------------------*/
+/*--- enumerations, numbered as in Bundle.fbs --------------------------------*/
 
 typedef enum attnrt_element {
   ATTNRT_F32 = 0,
@@ -177,9 +177,9 @@ ATTNRT_API attnrt_status attnrt_bundle_table(const attnrt_bundle *bundle,
 ATTNRT_API attnrt_status attnrt_bundle_hook(const attnrt_bundle *bundle,
                                             uint32_t kernel, uint32_t index,
                                             attnrt_hook_info *info);
-ATTNRT_API attnrt_status attnrt_bundle_specialisation(
-    const attnrt_bundle *bundle, uint32_t kernel, uint32_t index,
-    attnrt_specialisation_info *info);
+ATTNRT_API attnrt_status
+attnrt_bundle_specialisation(const attnrt_bundle *bundle, uint32_t kernel,
+                             uint32_t index, attnrt_specialisation_info *info);
 ATTNRT_API attnrt_status attnrt_bundle_code(const attnrt_bundle *bundle,
                                             uint32_t kernel,
                                             uint32_t specialisation,
@@ -191,8 +191,8 @@ ATTNRT_API attnrt_status attnrt_bundle_code(const attnrt_bundle *bundle,
 typedef struct attnrt_device attnrt_device;
 
 typedef struct attnrt_device_options {
-  const char *driver;  /* path of the driver library; null: libcuda.so.1     */
-  int32_t threads;     /* cpu: worker threads; 0: all processors             */
+  const char *driver;   /* path of the driver library; null: libcuda.so.1     */
+  int32_t threads;      /* cpu: worker threads; 0: all processors             */
   const char *max_arch; /* cpu: highest level to use, e.g. "x86-64-v3"; null:
                            what the processor has                            */
 } attnrt_device_options;
@@ -201,7 +201,7 @@ typedef struct attnrt_device_info {
   char name[128];
   char arch[32]; /* "sm_90", "x86-64-v4" */
   int32_t is_cuda;
-  int32_t processors;   /* SMs, or worker threads                            */
+  int32_t processors;    /* SMs, or worker threads                            */
   uint64_t memory_bytes; /* 0 on cpu */
   uint64_t l2_bytes;     /* 0 on cpu */
   uint32_t shared_bytes; /* largest dynamic shared memory of a CTA; 0 on cpu */
@@ -210,9 +210,9 @@ typedef struct attnrt_device_info {
 } attnrt_device_info;
 
 /* name: "cpu", "cuda" (= "cuda:0") or "cuda:N".  options may be null. */
-ATTNRT_API attnrt_status attnrt_device_open(
-    const char *name, const attnrt_device_options *options,
-    attnrt_device **device);
+ATTNRT_API attnrt_status
+attnrt_device_open(const char *name, const attnrt_device_options *options,
+                   attnrt_device **device);
 ATTNRT_API void attnrt_device_close(attnrt_device *device);
 ATTNRT_API attnrt_status attnrt_device_query(const attnrt_device *device,
                                              attnrt_device_info *info);
@@ -264,8 +264,8 @@ typedef struct attnrt_kernel attnrt_kernel;
  * these facts meet its requirements; the cheapest admissible one by its cost
  * coefficients for q_len and kv_len is taken (a newer target first). */
 typedef struct attnrt_select {
-  int32_t element;  /* attnrt_element of q, k, v, or ATTNRT_ANY_ELEMENT       */
-  int32_t output;   /* attnrt_element of o, or ATTNRT_ANY_ELEMENT             */
+  int32_t element; /* attnrt_element of q, k, v, or ATTNRT_ANY_ELEMENT       */
+  int32_t output;  /* attnrt_element of o, or ATTNRT_ANY_ELEMENT             */
   const char *target;     /* null: any that the device runs                   */
   int32_t specialisation; /* index + 1 to force one; 0: choose                */
   uint32_t stride_multiple; /* the strides are multiples of this; 0: of all   */
@@ -281,14 +281,15 @@ ATTNRT_API attnrt_status attnrt_kernel_load(attnrt_device *device,
                                             const attnrt_select *select,
                                             attnrt_kernel **kernel);
 ATTNRT_API void attnrt_kernel_unload(attnrt_kernel *kernel);
-/* Indices for attnrt_bundle_*, of the kernel and of the chosen specialisation. */
+/* Indices for attnrt_bundle_*, of the kernel and of the chosen specialisation.
+ */
 ATTNRT_API attnrt_status attnrt_kernel_chosen(const attnrt_kernel *kernel,
                                               uint32_t *kernel_index,
                                               uint32_t *specialisation);
 /* The code that was loaded, e.g. "x86-64-v4 shared object", "sm_80 ptx". */
 ATTNRT_API const char *attnrt_kernel_code(const attnrt_kernel *kernel);
 
-/*--- runtime parameters and tables, by name ----------------------------------*/
+/*--- runtime parameters and tables, by name ---------------------------------*/
 
 typedef struct attnrt_param {
   const char *name;
@@ -301,8 +302,8 @@ typedef struct attnrt_table {
   void *data;       /* device memory */
   const void *host; /* the same contents on the host, or null: without them the
                        planner does not narrow by a mask that reads the table */
-  uint32_t extent[ATTN_TABLE_MAX_RANK]; /* row-major, outermost first          */
-  uint32_t version; /* changes with the contents */
+  uint32_t extent[ATTN_TABLE_MAX_RANK]; /* row-major, outermost first */
+  uint32_t version;                     /* changes with the contents */
 } attnrt_table;
 
 /*--- plan -------------------------------------------------------------------*/
@@ -321,7 +322,7 @@ typedef struct attnrt_plan_params {
   int32_t split_keys; /* keys of a split; 0: chosen for balance               */
   int32_t max_splits; /* 0: ATTN_MAX_SPLITS; 1: never split                   */
   int32_t max_workers; /* 0: all of the device                                */
-  int32_t no_narrowing; /* nonzero: slices are not narrowed by the mask        */
+  int32_t no_narrowing; /* nonzero: slices are not narrowed by the mask */
   /* Needed to narrow by a mask that reads them; must agree with attnrt_run.
    * A parameter that is not named has its default. */
   const attnrt_param *params;
@@ -332,12 +333,13 @@ typedef struct attnrt_plan_params {
 
 typedef struct attnrt_plan_info {
   uint32_t items, merges, slots, requests;
-  uint32_t split_keys; /* keys of a split that were used; 0: nothing was split */
-  uint32_t workers;    /* CTAs, or threads */
-  uint64_t workspace_bytes; /* in use */
+  uint32_t
+      split_keys;   /* keys of a split that were used; 0: nothing was split */
+  uint32_t workers; /* CTAs, or threads */
+  uint64_t workspace_bytes;        /* in use */
   double total_cost, longest_cost; /* in the specialisation's unit */
-  const attn_plan_header *header; /* host copy of the plan buffer, owned by
-                                     the plan until its next build            */
+  const attn_plan_header *header;  /* host copy of the plan buffer, owned by
+                                      the plan until its next build            */
 } attnrt_plan_info;
 
 ATTNRT_API attnrt_status attnrt_plan_create(attnrt_kernel *kernel,
@@ -368,8 +370,8 @@ typedef struct attnrt_tensor {
 
 typedef struct attnrt_args {
   attnrt_tensor q, k, v, o;
-  attnrt_tensor lse;  /* f32; data null: not wanted                            */
-  const float *scale; /* null: the kernel's default                            */
+  attnrt_tensor lse; /* f32; data null: not wanted                            */
+  const float *scale; /* null: the kernel's default */
   const attnrt_param *params;
   uint32_t param_count;
   const attnrt_table *tables;
@@ -379,14 +381,16 @@ typedef struct attnrt_args {
 ATTNRT_API attnrt_status attnrt_run(attnrt_kernel *kernel, attnrt_plan *plan,
                                     const attnrt_args *args, void *stream);
 
-/*--- merging states ----------------------------------------------------------*/
+/*--- merging states ---------------------------------------------------------*/
 
 /* out = merge of `parts` states in that order, on the host: o is
  * [rows][dim] f32 (normalised), lse is [rows] f32 (natural log, -inf = empty).
  * An output may be the same memory as an input. */
-ATTNRT_API attnrt_status attnrt_merge_states(
-    uint32_t parts, const float *const *o, const float *const *lse,
-    uint64_t rows, uint32_t dim, float *out_o, float *out_lse);
+ATTNRT_API attnrt_status attnrt_merge_states(uint32_t parts,
+                                             const float *const *o,
+                                             const float *const *lse,
+                                             uint64_t rows, uint32_t dim,
+                                             float *out_o, float *out_lse);
 
 #ifdef __cplusplus
 }

@@ -115,8 +115,8 @@ TEST(Cover, RandomBatchesAndMasks) {
       return;
     split += h.header().merges > 0;
     for (const attn_work_item &item : h.items())
-      narrowed += item.slot < 0 && item.kv_end - item.kv_begin <
-                                       h.kvLens[item.request];
+      narrowed +=
+          item.slot < 0 && item.kv_end - item.kv_begin < h.kvLens[item.request];
   }
   // The generator reaches what the test is about.
   EXPECT_GT(split, 100u);
@@ -157,8 +157,8 @@ TEST(Cover, ReplicatedHeadsMatchHeadsPlannedAlone) {
     h->checkAll();
   }
   auto key = [](const attn_work_item &item) {
-    return std::vector<int32_t>{item.request, item.head, item.row0, item.rows,
-                                item.kv_begin, item.kv_end};
+    return std::vector<int32_t>{item.request, item.head,     item.row0,
+                                item.rows,    item.kv_begin, item.kv_end};
   };
   std::vector<std::vector<int32_t>> a, b;
   for (const attn_work_item &item : replicated.items())

@@ -1,4 +1,5 @@
-//===- Harness.h - planning in tests -----------------------------*- C++ -*-===//
+//===- Harness.h - planning in tests -----------------------------*- C++
+//-*-===//
 //
 // Owns the arrays and buffers of one plan, so that a test states lengths,
 // options and a mask and looks at the records.
@@ -30,7 +31,8 @@ struct Harness {
   Error error;
   std::vector<uint64_t> plan, scratch;
 
-  void setMask(mask::Assembler &assembler, const mask::Signature &signature = {}) {
+  void setMask(mask::Assembler &assembler,
+               const mask::Signature &signature = {}) {
     std::vector<uint8_t> bytes;
     std::string text;
     ASSERT_TRUE(assembler.finish(bytes, text)) << text;
@@ -192,7 +194,8 @@ inline void Harness::checkAll() const {
           int n = pairs[size_t(row) * keys + k];
           ASSERT_LE(n, 1);
           if (visible(r, queryHead, row / problem.pack, k)) {
-            ASSERT_EQ(n, 1) << "request " << r << " row " << row << " key " << k;
+            ASSERT_EQ(n, 1)
+                << "request " << r << " row " << row << " key " << k;
           }
         }
       }
@@ -214,8 +217,11 @@ inline void causal(mask::Assembler &a) {
 /// q >= k and (q - k < window or k < sinks).
 inline void windowWithSinks(mask::Assembler &a, int32_t window, int32_t sinks) {
   causal(a);
-  a.arg(ATTN_ARG_Q).arg(ATTN_ARG_K).op(ATTN_OP_ISUB).i32(window).icmp(
-      ATTN_CMP_LT);
+  a.arg(ATTN_ARG_Q)
+      .arg(ATTN_ARG_K)
+      .op(ATTN_OP_ISUB)
+      .i32(window)
+      .icmp(ATTN_CMP_LT);
   a.arg(ATTN_ARG_K).i32(sinks).icmp(ATTN_CMP_LT).op(ATTN_OP_OR);
   a.op(ATTN_OP_AND);
 }

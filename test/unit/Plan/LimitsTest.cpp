@@ -140,8 +140,7 @@ TEST(Limits, RefusesBadLengths) {
 
   Harness h = simple();
   h.qLens = {-3};
-  expectError(h,
-              "request 0 has q_len -3 and kv_len 8 but the least is 0");
+  expectError(h, "request 0 has q_len -3 and kv_len 8 but the least is 0");
   h = simple();
   h.qBegins = {-1};
   h.kvBegins = {4};

@@ -1,0 +1,155 @@
+//===- Hooks.cpp - hooks end in maps --------------------------------------------===//
+//
+//   attn.apply_mask neg_inf %s, %rows, %k0, %kv1        (hook: q >= k)
+//     -> frag.map (%x = %S, %q = %positions) at (%row, %col) {
+//          %k = k0 + col
+//          select (k < kv1 and q >= k), x, -inf
+//        }
+//
+// An argument that the hook does not read is not passed.  Runtime parameters are
+// fields of the parameter struct, read once at the begin of the kernel; a table
+// read clamps its indices into the extents and loads one element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+#include "attn/Analysis/InlineHook.h"
+
+using namespace mlir;
+using namespace attn;
+
+static std::string tableField(ReadOp read, const Twine &field) {
+  auto table = read.getTable().getDefiningOp<TableOp>();
+  return ("table." + table.getName() + "." + field).str();
+}
+
+Value KernelLowering::readTable(ReadOp read, ValueRange indices, Scalars &s) {
+  auto type = cast<TableType>(read.getTable().getType());
+  Value element;
+  for (auto [i, index] : llvm::enumerate(indices)) {
+    Value extent = param(tableField(read, "extent" + Twine(i)), b.getI32Type());
+    Value last = s.sub(extent, s.i32(1));
+    Value low = arith::MinSIOp::create(s.b, s.loc, index, last);
+    Value inside =
+        s.extU(arith::MaxSIOp::create(s.b, s.loc, low, s.i32(0)));
+    element = element ? s.add(s.mul(element, s.extU(extent)), inside) : inside;
+  }
+  Value base =
+      param(tableField(read, "data"),
+            frag::PtrType::get(b.getContext(), type.getElement()));
+  return frag::LoadScalarOp::create(s.b, s.loc, type.getElement(), base,
+                                    element);
+}
+
+Value KernelLowering::inlineAt(HookOp hook, ValueRange args, RowsInfo &rows,
+                               Scalars &s) {
+  HookReads reads;
+  reads.param = [&](ParamOp op) -> FailureOr<Value> {
+    return param(("param." + op.getName()).str(), op.getResult().getType());
+  };
+  reads.read = [&](ReadOp op, ValueRange indices) -> FailureOr<Value> {
+    return readTable(op, indices, s);
+  };
+  reads.length = [&](LengthOp op) -> FailureOr<Value> {
+    return op.getIsKv() ? rows.kvLen : rows.qLen;
+  };
+  FailureOr<Value> result = inlineHook(s.b, hook, args, reads);
+  return succeeded(result) ? *result : Value();
+}
+
+static bool reads(HookOp hook, unsigned arg) {
+  return hook && !hook.getBody().front().getArgument(arg).use_empty();
+}
+
+LogicalResult KernelLowering::convert(ApplyScoreOp op) {
+  HookOp hook = kernel.getVariant() ? kernel.getVariant().getHook(HookKind::Score)
+                                    : HookOp();
+  RowsInfo &rows = rowMaps[op.getRows()];
+  Value tile = at(op.getTile()), scale = at(op.getScale()), k0 = at(op.getK0());
+  SmallVector<Value> inputs = {tile};
+  // Arguments of the hook: s, b, h, q, k.
+  bool needHead = reads(hook, 2) && rows.pack > 1, needPos = reads(hook, 3);
+  if (needHead)
+    inputs.push_back(rows.queryHeads);
+  if (needPos)
+    inputs.push_back(rows.positions);
+  bool ok = true;
+  Value result = map(
+      tile.getType(), inputs, op.getLoc(),
+      [&](Scalars &s, ValueRange x, auto &yield) {
+        Value score = s.mulF(x[0], scale);
+        if (hook) {
+          Value zero = s.i32(0);
+          Value head = needHead ? x[1] : rows.head;
+          Value position = needPos ? x[1 + needHead] : zero;
+          Value key = s.add(k0, x.back());
+          Value out = inlineAt(
+              hook, {score, rows.request, head, position, key}, rows, s);
+          ok &= bool(out);
+          if (out)
+            score = out;
+        }
+        yield.push_back(score);
+      });
+  mapping.map(op.getResult(), result);
+  return success(ok);
+}
+
+LogicalResult KernelLowering::convert(ApplyMaskOp op) {
+  HookOp hook = kernel.getVariant() ? kernel.getVariant().getHook(HookKind::Mask)
+                                    : HookOp();
+  RowsInfo &rows = rowMaps[op.getRows()];
+  Value tile = at(op.getTile()), k0 = at(op.getK0()), kv1 = at(op.getKv1());
+  SmallVector<Value> inputs = {tile};
+  // Arguments of the hook: b, h, q, k.
+  bool needHead = reads(hook, 1) && rows.pack > 1, needPos = reads(hook, 2);
+  if (needHead)
+    inputs.push_back(rows.queryHeads);
+  if (needPos)
+    inputs.push_back(rows.positions);
+  bool ok = true;
+  Value result = map(
+      tile.getType(), inputs, op.getLoc(),
+      [&](Scalars &s, ValueRange x, auto &yield) {
+        Value key = s.add(k0, x.back());
+        Value visible = s.cmp(arith::CmpIPredicate::slt, key, kv1);
+        if (hook) {
+          Value zero = s.i32(0);
+          Value head = needHead ? x[1] : rows.head;
+          Value position = needPos ? x[1 + needHead] : zero;
+          Value out = inlineAt(hook, {rows.request, head, position, key},
+                                 rows, s);
+          ok &= bool(out);
+          if (out)
+            visible = arith::AndIOp::create(s.b, s.loc, visible, out);
+        }
+        Value fill =
+            op.getFill() == MaskFill::NegInf ? s.negInf() : s.f32(0);
+        yield.push_back(s.select(visible, x[0], fill));
+      });
+  mapping.map(op.getResult(), result);
+  return success(ok);
+}
+
+LogicalResult KernelLowering::convert(ApplySinkOp op) {
+  HookOp hook = kernel.getVariant() ? kernel.getVariant().getHook(HookKind::Sink)
+                                    : HookOp();
+  if (!hook)
+    return op.emitOpError("kernel has no sink hook");
+  RowsInfo &rows = rowMaps[op.getRows()];
+  SmallVector<Value> inputs;
+  bool needHead = reads(hook, 1) && rows.pack > 1;
+  if (needHead)
+    inputs.push_back(rows.queryHeads);
+  bool ok = true;
+  Value result = map(vecType(rows.rows, b.getF32Type()), inputs, op.getLoc(),
+                     [&](Scalars &s, ValueRange x, auto &yield) {
+                       Value head = needHead ? x[0] : rows.head;
+                       Value out =
+                           inlineAt(hook, {rows.request, head}, rows, s);
+                       ok &= bool(out);
+                       yield.push_back(out ? out : s.f32(0));
+                     });
+  mapping.map(op.getResult(), result);
+  return success(ok);
+}

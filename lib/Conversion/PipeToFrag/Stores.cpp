@@ -1,0 +1,128 @@
+//===- Stores.cpp - results and split partials in global memory -----------------===//
+//
+//   attn.store %o lse %l, %rows   -> %off, %live = map at (%row) {64-bit offsets}
+//                                    frag.store (pack %o), %base, %off, %live
+//                                    scf.if lse != 0 { frag.store_vec %l }
+//
+// Row r of the tile is token (row0 + r) / pack of head * pack + (row0 + r) mod
+// pack.  Offsets are worked out where they are used: they would hold two 64-bit
+// registers a row over the whole loop otherwise.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace attn;
+
+std::pair<Value, Value> KernelLowering::rowOffsets(RowsInfo &rows,
+                                                   StringRef tensor,
+                                                   Location loc) {
+  Value batch = stride(tensor, "batch"), token = stride(tensor, "token"),
+        head = stride(tensor, "head");
+  Scalars outer{b, loc};
+  Value origin = outer.add(outer.mul(outer.ext(rows.request), batch),
+                           outer.mul(outer.ext(rows.qBegin), token));
+  auto results = maps(
+      {vecType(rows.rows, b.getI64Type()), vecType(rows.rows, b.getI1Type())},
+      {}, loc, [&](Scalars &s, ValueRange args, auto &yield) {
+        Value row = args.back();
+        Value t = s.add(rows.row0, row);
+        Value h = s.add(s.mul(rows.head, s.i32(rows.pack)),
+                        s.remU(t, rows.pack));
+        yield.push_back(
+            s.add(s.add(origin, s.mul(s.extU(s.divU(t, rows.pack)), token)),
+                  s.mul(s.ext(h), head)));
+        yield.push_back(s.cmp(arith::CmpIPredicate::slt, row, rows.nrows));
+      });
+  return {results[0], results[1]};
+}
+
+std::pair<Value, Value> KernelLowering::slotOffsets(RowsInfo &rows, Value slot,
+                                                    int32_t width,
+                                                    Location loc) {
+  Scalars outer{b, loc};
+  Value first = outer.mul(outer.ext(slot), outer.i64(rows.rows));
+  auto results = maps(
+      {vecType(rows.rows, b.getI64Type()), vecType(rows.rows, b.getI1Type())},
+      {}, loc, [&](Scalars &s, ValueRange args, auto &yield) {
+        Value row = args.back();
+        yield.push_back(
+            s.mul(s.add(first, s.extU(row)), s.i64(width)));
+        yield.push_back(s.cmp(arith::CmpIPredicate::slt, row, rows.nrows));
+      });
+  return {results[0], results[1]};
+}
+
+LogicalResult KernelLowering::convert(StoreOp op) {
+  Location loc = op.getLoc();
+  RowsInfo &rows = rowMaps[op.getRows()];
+  Value tile = at(op.getTile());
+  auto type = cast<frag::RegType>(tile.getType());
+  Type element = op.getOutput().getType().getElement();
+  if (element != type.getElement())
+    tile = frag::PackOp::create(
+        b, loc, regType(type.getRows(), type.getCols(), element), tile);
+  auto [offsets, live] = rowOffsets(rows, "o", loc);
+  Value base = param("o", frag::PtrType::get(b.getContext(), element));
+  frag::StoreOp::create(b, loc, tile, base, offsets, live);
+  if (!op.getRowLse())
+    return success();
+  Value lse = complete(op.getRowLse(), loc);
+  Value lseBase =
+      param("lse", frag::PtrType::get(b.getContext(), b.getF32Type()));
+  Value address = param("lse", b.getI64Type());
+  // Strides are declared outside the branch: the prologue dominates it.
+  Scalars s{b, loc};
+  Value wanted = s.cmp(arith::CmpIPredicate::ne, address, s.i64(0));
+  auto ifOp = scf::IfOp::create(b, loc, wanted, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&ifOp.getThenRegion().front());
+  auto [lseOffsets, lseLive] = rowOffsets(rows, "lse", loc);
+  frag::StoreVecOp::create(b, loc, lse, lseBase, lseOffsets, lseLive);
+  return success();
+}
+
+LogicalResult KernelLowering::convert(StorePartialOp op) {
+  Location loc = op.getLoc();
+  RowsInfo &rows = rowMaps[op.getRows()];
+  Value slot = at(op.getSlot());
+  Type ptr = frag::PtrType::get(b.getContext(), b.getF32Type());
+  auto [offsets, live] =
+      slotOffsets(rows, slot, op.getTile().getType().getCols(), loc);
+  frag::StoreOp::create(b, loc, at(op.getTile()), param("partial_o", ptr),
+                        offsets, live);
+  if (!op.getRowLse())
+    return success();
+  auto [lseOffsets, lseLive] = slotOffsets(rows, slot, 1, loc);
+  frag::StoreVecOp::create(b, loc, complete(op.getRowLse(), loc),
+                           param("partial_lse", ptr), lseOffsets, lseLive);
+  return success();
+}
+
+LogicalResult KernelLowering::convert(LoadPartialOp op) {
+  Location loc = op.getLoc();
+  RowsInfo &rows = rowMaps[op.getRows()];
+  Value slot = at(op.getSlot());
+  Type ptr = frag::PtrType::get(b.getContext(), b.getF32Type());
+  Type type = convertType(op.getTile());
+  if (!type)
+    return failure();
+  auto [offsets, live] =
+      slotOffsets(rows, slot, op.getTile().getType().getCols(), loc);
+  mapping.map(op.getTile(),
+              frag::LoadOp::create(b, loc, type, param("partial_o", ptr),
+                                   offsets, live));
+  if (!op.getRowLse())
+    return success();
+  Type vec = vecType(rows.rows, b.getF32Type());
+  auto [lseOffsets, lseLive] = slotOffsets(rows, slot, 1, loc);
+  Value lse = frag::LoadVecOp::create(b, loc, vec, param("partial_lse", ptr),
+                                      lseOffsets, lseLive);
+  mapping.map(op.getRowLse(), map(vec, {lse, lseLive}, loc,
+                                  [](Scalars &s, ValueRange x, auto &yield) {
+                                    yield.push_back(s.select(x[1], x[0],
+                                                             s.negInf()));
+                                  }));
+  return success();
+}

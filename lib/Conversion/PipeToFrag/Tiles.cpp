@@ -1,0 +1,306 @@
+//===- Tiles.cpp - products, softmax steps, merges ------------------------------===//
+//
+//   attn.qk %q, %k          -> frag.mma nk %qa, %ring[%pos]
+//   attn.row_max %s, %m     -> frag.reduce_row max row; map maxnumf
+//   attn.exp exact %s, %m   -> map m -> (a, b), once a row;
+//                              map p = exp2((s - a) c + b)
+//
+// Invariant: no difference of two infinities is ever used: each one is decided
+// by a select on its operands.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+using namespace mlir;
+using namespace attn;
+
+static constexpr float log2E = 1.44269504088896340736f;
+static constexpr float ln2 = 0.693147180559945309417f;
+/// |c m| below this can be subtracted inside the exponent without losing it.
+static constexpr float largeReference = 536870912.0f; // 2^29
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::convert(QKOp op) {
+  auto key = slots.find(op.getKey());
+  Value query = mapping.lookupOrNull(op.getQuery());
+  if (key == slots.end() || !query)
+    return op.emitOpError("needs Q in registers and K in a slot");
+  Type type = convertType(op.getResult());
+  if (!type)
+    return failure();
+  mapping.map(op.getResult(),
+              frag::MmaOp::create(b, op.getLoc(), type, frag::mmaM16N8K16,
+                                  frag::BOrder::NK, query, key->second.ring,
+                                  key->second.pos, /*acc=*/Value()));
+  return success();
+}
+
+LogicalResult KernelLowering::convert(PVOp op) {
+  auto value = slots.find(op.getValue());
+  if (value == slots.end())
+    return op.emitOpError("needs V in a slot");
+  if (op.getP().getType().getElement().isF32())
+    return refuse(op, "p_type = f32");
+  Type type = convertType(op.getResult());
+  if (!type)
+    return failure();
+  mapping.map(op.getResult(),
+              frag::MmaOp::create(b, op.getLoc(), type, frag::mmaM16N8K16,
+                                  frag::BOrder::KN, at(op.getP()),
+                                  value->second.ring, value->second.pos,
+                                  at(op.getAcc())));
+  return success();
+}
+
+LogicalResult KernelLowering::convert(PackOp op) {
+  Type type = convertType(op.getResult());
+  if (!type)
+    return failure();
+  mapping.map(op.getResult(),
+              frag::PackOp::create(b, op.getLoc(), type, at(op.getTile())));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+LogicalResult KernelLowering::convert(StateInitOp op) {
+  Scalars s{b, op.getLoc()};
+  for (auto [i, result] : llvm::enumerate(op.getResults())) {
+    if (isa<StateType>(result.getType()))
+      return op.emitOpError("has a state that is not expanded");
+    Type type = convertType(result);
+    if (!type)
+      return failure();
+    // O = 0, m = -inf, l = 0.
+    Value unit = i == 1 ? s.negInf() : s.f32(0);
+    mapping.map(result, frag::SplatOp::create(b, op.getLoc(), type, unit));
+  }
+  return success();
+}
+
+LogicalResult KernelLowering::convert(RowMaxOp op) {
+  Type type = vecType(op.getM().getType().getRows(), b.getF32Type());
+  Value rowMax =
+      frag::ReduceRowOp::create(b, op.getLoc(), type, frag::ReduceKind::Max,
+                                frag::ReduceScope::Row, at(op.getTile()));
+  Value m = complete(op.getM(), op.getLoc());
+  mapping.map(op.getResult(), map(type, {m, rowMax}, op.getLoc(),
+                                  [](Scalars &s, ValueRange x, auto &yield) {
+                                    yield.push_back(arith::MaxNumFOp::create(
+                                        s.b, s.loc, x[0], x[1]));
+                                  }));
+  return success();
+}
+
+LogicalResult KernelLowering::convert(AlphaOp op) {
+  Value c = at(op.getC());
+  Value m = complete(op.getM(), op.getLoc());
+  Value mNew = complete(op.getMNew(), op.getLoc());
+  mapping.map(op.getResult(),
+              map(m.getType(), {m, mNew}, op.getLoc(),
+                  [&](Scalars &s, ValueRange x, auto &yield) {
+                    Value e = s.exp2(s.mulF(s.subF(x[0], x[1]), c));
+                    Value none = s.cmpF(arith::CmpFPredicate::OEQ, x[1],
+                                        s.negInf());
+                    yield.push_back(s.select(none, s.f32(1), e));
+                  }));
+  return success();
+}
+
+LogicalResult KernelLowering::convert(ExpOp op) {
+  if (op.getReference() != Reference::Exact)
+    return refuse(op, "softmax = frozen");
+  Value c = at(op.getC());
+  Value m = complete(op.getM(), op.getLoc());
+  auto ab = maps({m.getType(), m.getType()}, {m}, op.getLoc(),
+                 [&](Scalars &s, ValueRange x, auto &yield) {
+                   Value cm = s.mulF(x[0], c);
+                   Value size = math::AbsFOp::create(s.b, s.loc, cm);
+                   Value middle = s.cmpF(arith::CmpFPredicate::OLT, size,
+                                         s.f32(largeReference));
+                   Value none = s.cmpF(arith::CmpFPredicate::OEQ, x[0],
+                                       s.negInf());
+                   Value zeroA =
+                       arith::OrIOp::create(s.b, s.loc, middle, none);
+                   Value zero = s.f32(0);
+                   Value minus = arith::NegFOp::create(s.b, s.loc, cm);
+                   yield.push_back(s.select(zeroA, zero, x[0]));
+                   yield.push_back(s.select(middle, minus, zero));
+                 });
+  Value tile = at(op.getTile());
+  mapping.map(op.getResult(),
+              map(tile.getType(), {tile, ab[0], ab[1]}, op.getLoc(),
+                  [&](Scalars &s, ValueRange x, auto &yield) {
+                    Value d = s.subF(x[0], x[1]);
+                    Value e = math::FmaOp::create(s.b, s.loc, d, c, x[2]);
+                    yield.push_back(s.exp2(e));
+                  }));
+  return success();
+}
+
+LogicalResult KernelLowering::convert(RowSumOp op) {
+  Type type = convertType(op.getResult());
+  if (!type)
+    return failure();
+  Value l = at(op.getL());
+  Value sum =
+      frag::ReduceRowOp::create(b, op.getLoc(), type, frag::ReduceKind::Sum,
+                                frag::ReduceScope::Thread, at(op.getTile()));
+  SmallVector<Value> inputs = {l, sum};
+  if (op.getAlpha())
+    inputs.push_back(complete(op.getAlpha(), op.getLoc()));
+  mapping.map(op.getResult(),
+              map(type, inputs, op.getLoc(),
+                  [&](Scalars &s, ValueRange x, auto &yield) {
+                    if (op.getAlpha())
+                      yield.push_back(math::FmaOp::create(s.b, s.loc, x[0],
+                                                          x[2], x[1]));
+                    else
+                      yield.push_back(s.addF(x[0], x[1]));
+                  }));
+  return success();
+}
+
+LogicalResult KernelLowering::convert(RescaleOp op) {
+  Value tile = at(op.getTile());
+  Value factor = complete(op.getFactor(), op.getLoc());
+  mapping.map(op.getResult(), map(tile.getType(), {tile, factor}, op.getLoc(),
+                                  [](Scalars &s, ValueRange x, auto &yield) {
+                                    yield.push_back(s.mulF(x[0], x[1]));
+                                  }));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Finish and merge
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Two weights in base 2, relative to the larger one; -inf weighs 0.
+struct Weights {
+  Value top, a, b;
+};
+} // namespace
+
+/// (x, y) -> (max, 2^(x - max), 2^(y - max)), (-inf, 0, 0) if both are -inf.
+static Weights weigh(Scalars &s, Value x, Value y) {
+  Value top = arith::MaxNumFOp::create(s.b, s.loc, x, y);
+  Value none = s.cmpF(arith::CmpFPredicate::OEQ, top, s.negInf());
+  Value base = s.select(none, s.f32(0), top);
+  return {top, s.exp2(s.subF(x, base)), s.exp2(s.subF(y, base))};
+}
+
+/// 1 / x, and 0 where there is nothing to divide by.
+static Value inverse(Scalars &s, Value x) {
+  Value none = s.cmpF(arith::CmpFPredicate::OEQ, x, s.f32(0));
+  return s.select(none, s.f32(0), s.divF(s.f32(1), x));
+}
+
+/// ln of 2^top * sum, -inf for an empty sum.
+static Value logOf(Scalars &s, Value top, Value sum) {
+  Value none = s.cmpF(arith::CmpFPredicate::OEQ, sum, s.f32(0));
+  Value value = s.mulF(s.addF(top, s.log2(sum)), s.f32(ln2));
+  return s.select(none, s.negInf(), value);
+}
+
+LogicalResult KernelLowering::convert(FinishOp op) {
+  Value c = at(op.getC());
+  Value m = complete(op.getM(), op.getLoc());
+  Value l = complete(op.getL(), op.getLoc());
+  SmallVector<Value> inputs = {m, l};
+  if (op.getSink())
+    inputs.push_back(complete(op.getSink(), op.getLoc()));
+  auto factorAndLse = maps(
+      {m.getType(), m.getType()}, inputs, op.getLoc(),
+      [&](Scalars &s, ValueRange x, auto &yield) {
+        Value cm = s.mulF(x[0], c);
+        if (!op.getSink()) {
+          yield.push_back(inverse(s, x[1]));
+          yield.push_back(logOf(s, cm, x[1]));
+          return;
+        }
+        // An empty row has weight 0 whatever its reference is.
+        Value empty = s.cmpF(arith::CmpFPredicate::OEQ, x[1], s.f32(0));
+        Value own = s.select(empty, s.negInf(), cm);
+        Weights w = weigh(s, own, s.mulF(x[2], s.f32(log2E)));
+        Value sum = s.addF(s.mulF(x[1], w.a), w.b);
+        yield.push_back(s.mulF(w.a, inverse(s, sum)));
+        yield.push_back(logOf(s, w.top, sum));
+      });
+  Value o = at(op.getO());
+  // A row without a key is exactly 0 even if O holds a NaN of another row's V.
+  mapping.map(op.getTile(),
+              map(o.getType(), {o, factorAndLse[0]}, op.getLoc(),
+                  [](Scalars &s, ValueRange x, auto &yield) {
+                    Value zero = s.f32(0);
+                    Value none =
+                        s.cmpF(arith::CmpFPredicate::OEQ, x[1], zero);
+                    yield.push_back(s.select(none, zero, s.mulF(x[0], x[1])));
+                  }));
+  mapping.map(op.getRowLse(), factorAndLse[1]);
+  return success();
+}
+
+LogicalResult KernelLowering::convert(MergeTileOp op) {
+  Value lseA = complete(op.getLseA(), op.getLoc());
+  Value lseB = complete(op.getLseB(), op.getLoc());
+  Type type = lseA.getType();
+  auto parts = maps({type, type, type}, {lseA, lseB}, op.getLoc(),
+                    [](Scalars &s, ValueRange x, auto &yield) {
+                      Value scale = s.f32(log2E);
+                      Weights w = weigh(s, s.mulF(x[0], scale),
+                                        s.mulF(x[1], scale));
+                      Value sum = s.addF(w.a, w.b);
+                      Value inv = inverse(s, sum);
+                      yield.push_back(s.mulF(w.a, inv));
+                      yield.push_back(s.mulF(w.b, inv));
+                      yield.push_back(logOf(s, w.top, sum));
+                    });
+  Value a = at(op.getA()), other = at(op.getB());
+  mapping.map(op.getTile(),
+              map(a.getType(), {a, other, parts[0], parts[1]}, op.getLoc(),
+                  [](Scalars &s, ValueRange x, auto &yield) {
+                    Value second = s.mulF(x[1], x[3]);
+                    yield.push_back(math::FmaOp::create(s.b, s.loc, x[0], x[2],
+                                                        second));
+                  }));
+  mapping.map(op.getRowLse(), parts[2]);
+  return success();
+}
+
+LogicalResult KernelLowering::convert(MergeSinkOp op) {
+  Value lseA = complete(op.getLseA(), op.getLoc());
+  Value sink = complete(op.getSink(), op.getLoc());
+  Type type = lseA.getType();
+  auto parts = maps({type, type}, {lseA, sink}, op.getLoc(),
+                    [](Scalars &s, ValueRange x, auto &yield) {
+                      Value scale = s.f32(log2E);
+                      Weights w = weigh(s, s.mulF(x[0], scale),
+                                        s.mulF(x[1], scale));
+                      Value sum = s.addF(w.a, w.b);
+                      yield.push_back(s.mulF(w.a, inverse(s, sum)));
+                      yield.push_back(logOf(s, w.top, sum));
+                    });
+  Value a = at(op.getA());
+  mapping.map(op.getTile(), map(a.getType(), {a, parts[0]}, op.getLoc(),
+                                [](Scalars &s, ValueRange x, auto &yield) {
+                                  yield.push_back(s.mulF(x[0], x[1]));
+                                }));
+  mapping.map(op.getRowLse(), parts[1]);
+  return success();
+}
+
+LogicalResult KernelLowering::convert(AddTileOp op) {
+  Value a = at(op.getA()), other = at(op.getB());
+  mapping.map(op.getTile(), map(a.getType(), {a, other}, op.getLoc(),
+                                [](Scalars &s, ValueRange x, auto &yield) {
+                                  yield.push_back(s.addF(x[0], x[1]));
+                                }));
+  return success();
+}

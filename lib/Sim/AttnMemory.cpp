@@ -1,0 +1,171 @@
+//===- AttnMemory.cpp - loads and stores of tiles -----------------------------------===//
+//
+// The only place of levels L1 and L2 that touches global memory.
+//
+//   element (token, head, d) of request r at
+//     r * strides.batch + (begin + token) * strides.token + head * strides.head + d
+//
+// Invariant: only live rows are read and written, and only keys below kv1.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttnInterp.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace attn;
+using namespace attn::sim;
+
+static Tile loadQuery(const TensorHandle &tensor, const RowMap &map,
+                      TileType type) {
+  Tile tile(type.getRows(), type.getCols());
+  for (int32_t r = 0; r < tile.rows; ++r) {
+    const RowMap::Row &row = map.rows[r];
+    if (!row.live)
+      continue;
+    int64_t at = tensor.offset(map.request, int64_t(map.qBegin) + row.token,
+                               row.head);
+    for (int32_t d = 0; d < tile.cols; ++d)
+      tile.row(r)[d] = oracle::loadElement(tensor.element, tensor.base, at + d);
+  }
+  return tile;
+}
+
+static Tile loadKV(const TensorHandle &tensor, TileType type, int64_t request,
+                   int64_t head, int64_t begin, int64_t k0, int64_t kv1) {
+  Tile tile(type.getRows(), type.getCols());
+  for (int32_t r = 0; r < tile.rows && k0 + r < kv1; ++r) {
+    int64_t at = tensor.offset(request, begin + k0 + r, head);
+    for (int32_t d = 0; d < tile.cols; ++d)
+      tile.row(r)[d] = oracle::loadElement(tensor.element, tensor.base, at + d);
+  }
+  return tile;
+}
+
+/// The arguments of load_kv and copy_kv.
+template <class OpT>
+static Tile loadKVOf(OpT op, TileType type, Interp &interp) {
+  return loadKV(interp.get<TensorHandle>(op.getTensor()), type,
+                interp.getInt(op.getRequest()), interp.getInt(op.getKvHead()),
+                interp.getInt(op.getKvBegin()), interp.getInt(op.getK0()),
+                interp.getInt(op.getKv1()));
+}
+
+static LogicalResult store(StoreOp op, Interp &interp) {
+  Tile *tile = tileOf(op, op.getTile(), interp);
+  if (!tile)
+    return failure();
+  const RowMap &map = interp.get<RowMap>(op.getRows());
+  const TensorHandle &output = interp.get<TensorHandle>(op.getOutput());
+  const TensorHandle *lse =
+      op.getLse() ? &interp.get<TensorHandle>(op.getLse()) : nullptr;
+  const RowVec *rowLse =
+      op.getRowLse() ? &interp.get<RowVec>(op.getRowLse()) : nullptr;
+  for (auto [r, row] : llvm::enumerate(map.rows)) {
+    if (!row.live)
+      continue;
+    int64_t token = int64_t(map.qBegin) + row.token;
+    int64_t at = output.offset(map.request, token, row.head);
+    for (int32_t d = 0; d < tile->cols; ++d)
+      oracle::storeElement(output.element, output.base, at + d,
+                           tile->row(r)[d]);
+    if (lse && lse->base && rowLse)
+      oracle::storeElement(lse->element, lse->base,
+                           lse->offset(map.request, token, row.head),
+                           rowLse->data[r]);
+  }
+  return success();
+}
+
+static LogicalResult storePartial(StorePartialOp op, Interp &interp) {
+  Tile *tile = tileOf(op, op.getTile(), interp);
+  if (!tile)
+    return failure();
+  const RowMap &map = interp.get<RowMap>(op.getRows());
+  const attn_kernel_params &params = interp.state<AttnState>().params;
+  auto *o = reinterpret_cast<float *>(params.partial_o);
+  auto *lse = reinterpret_cast<float *>(params.partial_lse);
+  int64_t slot = interp.getInt(op.getSlot());
+  if (!o || slot < 0)
+    return interp.fail(op, "slot " + Twine(slot) + " has no buffer");
+  const RowVec *rowLse =
+      op.getRowLse() ? &interp.get<RowVec>(op.getRowLse()) : nullptr;
+  for (auto [r, row] : llvm::enumerate(map.rows)) {
+    if (!row.live)
+      continue;
+    int64_t at = slot * tile->rows + int64_t(r);
+    std::memcpy(o + at * tile->cols, tile->row(r), sizeof(float) * tile->cols);
+    if (rowLse && lse)
+      lse[at] = rowLse->data[r];
+  }
+  return success();
+}
+
+static LogicalResult loadPartial(LoadPartialOp op, Interp &interp) {
+  const RowMap &map = interp.get<RowMap>(op.getRows());
+  const attn_kernel_params &params = interp.state<AttnState>().params;
+  auto *o = reinterpret_cast<const float *>(params.partial_o);
+  auto *lse = reinterpret_cast<const float *>(params.partial_lse);
+  int64_t slot = interp.getInt(op.getSlot());
+  if (!o || slot < 0)
+    return interp.fail(op, "slot " + Twine(slot) + " has no buffer");
+  auto type = cast<TileType>(op.getTile().getType());
+  auto tile = std::make_shared<Tile>(type.getRows(), type.getCols());
+  auto rowLse = std::make_shared<RowVec>(
+      type.getRows(), -std::numeric_limits<float>::infinity());
+  for (auto [r, row] : llvm::enumerate(map.rows)) {
+    if (!row.live)
+      continue;
+    int64_t at = slot * tile->rows + int64_t(r);
+    std::memcpy(tile->row(r), o + at * tile->cols, sizeof(float) * tile->cols);
+    if (lse)
+      rowLse->data[r] = lse[at];
+  }
+  interp.set(op.getTile(), Datum(tile));
+  if (op.getRowLse())
+    interp.set(op.getRowLse(), Datum(rowLse));
+  return success();
+}
+
+LogicalResult attn::sim::runMemoryOp(Operation *op, Interp &interp) {
+  if (auto load = dyn_cast<LoadQueryOp>(op)) {
+    auto type = cast<TileType>(load.getResult().getType());
+    interp.set(load.getResult(),
+               Datum::make<Tile>(
+                   loadQuery(interp.get<TensorHandle>(load.getTensor()),
+                             interp.get<RowMap>(load.getRows()), type)));
+    return success();
+  }
+  if (auto load = dyn_cast<LoadKVOp>(op)) {
+    auto type = cast<TileType>(load.getResult().getType());
+    interp.set(load.getResult(),
+               Datum::make<Tile>(loadKVOf(load, type, interp)));
+    return success();
+  }
+  auto payloadOf = [](mlir::Value slot) -> TileType {
+    if (auto type = dyn_cast<pipe::SlotType>(slot.getType()))
+      return dyn_cast<TileType>(type.getPayload());
+    return {};
+  };
+  if (auto copy = dyn_cast<CopyQueryOp>(op)) {
+    TileType type = payloadOf(copy.getSlot());
+    if (!type)
+      return interp.fail(op, "slot does not hold a tile");
+    return writeSlot(op, copy.getSlot(),
+                     loadQuery(interp.get<TensorHandle>(copy.getTensor()),
+                               interp.get<RowMap>(copy.getRows()), type),
+                     interp);
+  }
+  if (auto copy = dyn_cast<CopyKVOp>(op)) {
+    TileType type = payloadOf(copy.getSlot());
+    if (!type)
+      return interp.fail(op, "slot does not hold a tile");
+    return writeSlot(op, copy.getSlot(), loadKVOf(copy, type, interp), interp);
+  }
+  if (auto op1 = dyn_cast<StoreOp>(op))
+    return store(op1, interp);
+  if (auto op1 = dyn_cast<StorePartialOp>(op))
+    return storePartial(op1, interp);
+  return loadPartial(cast<LoadPartialOp>(op), interp);
+}

@@ -1,0 +1,53 @@
+"""Finds and loads libattnrt.so.
+
+    ATTN_MLIR_LIBRARY_PATH=/opt/attn/lib   only there (a file, or folders
+                                           separated as in PATH)
+    otherwise                              beside this package, then its lib
+                                           folder, then the build folder of a
+                                           source tree
+
+Invariant: a library whose binary contract has another number is refused before
+any structure is exchanged.  A path that was set is never silently ignored.
+"""
+
+import ctypes
+import os
+from pathlib import Path
+
+NAME = "libattnrt.so"
+VARIABLE = "ATTN_MLIR_LIBRARY_PATH"
+ABI_VERSION = 1
+
+
+def candidates(environment=os.environ):
+    """The files that are tried, in order."""
+    chosen = environment.get(VARIABLE, "")
+    if chosen:
+        entries = [Path(entry) for entry in chosen.split(os.pathsep) if entry]
+        return [entry / NAME if entry.is_dir() else entry for entry in entries]
+    package = Path(__file__).resolve().parent
+    return [package / NAME, package / "lib" / NAME, package.parent.parent / "build" / "lib" / NAME]
+
+
+def find(environment=os.environ):
+    """The first candidate that exists; ImportError names all of them."""
+    tried = candidates(environment)
+    for path in tried:
+        if path.is_file():
+            return path
+    raise ImportError(f"{NAME} was not found; tried {', '.join(map(str, tried))}; "
+                      f"set {VARIABLE} to the folder that holds it")
+
+
+def load(path, abi_version=ABI_VERSION):
+    """Loads the library and checks its contract number."""
+    try:
+        library = ctypes.CDLL(str(path))
+        library.attnrt_abi_version.restype = ctypes.c_uint32
+        library.attnrt_abi_version.argtypes = []
+        found = library.attnrt_abi_version()
+    except (OSError, AttributeError) as error:
+        raise ImportError(f"{path} is not the runtime: {error}") from error
+    if found != abi_version:
+        raise ImportError(f"{path} has binary contract {found} but this package needs {abi_version}")
+    return library

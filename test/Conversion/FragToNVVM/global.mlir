@@ -1,0 +1,66 @@
+// RUN: attn-translate --attn-to-ptx %s | FileCheck %s
+
+!t = !frag.reg<16x16xf32, #frag.layout<"mma_c", warps = 1>>
+!h = !frag.reg<16x16xbf16, #frag.layout<"mma_c", warps = 1>>
+!r = !frag.vec<16xf32, #frag.layout<"mma_c", warps = 1>>
+!offsets = !frag.vec<16xi64, #frag.layout<"mma_c", warps = 1>>
+!live = !frag.vec<16xi1, #frag.layout<"mma_c", warps = 1>>
+
+// Pairs of columns in one access: 8 bytes of f32, 4 bytes of bf16; the second
+// atom's columns are a constant away.
+// CHECK-LABEL: .entry tiles(
+// CHECK: ld.global.v2.b32 {{.*}}, [[[A:%rd[0-9]+]]];
+// CHECK-NEXT: ld.global.v2.b32 {{.*}}, [[[A]]+32];
+// CHECK: ld.global.v2.b32 {{.*}}, [[[B:%rd[0-9]+]]];
+// CHECK-NEXT: ld.global.v2.b32 {{.*}}, [[[B]]+32];
+// CHECK-COUNT-4: cvt.rn.bf16x2.f32
+// CHECK: st.global.b32 [[[C:%rd[0-9]+]]], %r
+// CHECK: st.global.b32 [[[C]]+16], %r
+// CHECK: st.global.b32 [[[D:%rd[0-9]+]]], %r
+// CHECK: st.global.b32 [[[D]]+16], %r
+// CHECK-NOT: st.global
+// CHECK: ret;
+frag.kernel @tiles threads 32 smem 0 params 200 {
+  %rows = frag.param "heads" at 184 : i32
+  %in = frag.param "partial_o" at 48 : !frag.ptr<f32>
+  %out = frag.param "o" at 24 : !frag.ptr<bf16>
+  %stride = frag.param "o_strides.token" at 144 : i64
+  %offsets = frag.map () at (%row) -> !offsets {
+    %wide = arith.extsi %row : i32 to i64
+    %y = arith.muli %wide, %stride : i64
+    frag.yield %y : i64
+  }
+  %live = frag.map () at (%row) -> !live {
+    %y = arith.cmpi slt, %row, %rows : i32
+    frag.yield %y : i1
+  }
+  %t = frag.load %in, %offsets, %live : !frag.ptr<f32>, !offsets, !live -> !t
+  %h = frag.pack %t : !t -> !h
+  frag.store %h, %out, %offsets, %live : !h, !frag.ptr<bf16>, !offsets, !live
+  frag.return
+}
+
+// One lane of the four that share a row stores it.
+// CHECK-LABEL: .entry vectors(
+// CHECK-COUNT-2: ld.global.b32
+// CHECK: and.b32 [[Q:%r[0-9]+]], %{{.*}}, 3;
+// CHECK: setp.{{eq|ne}}.b32 %{{.*}}, [[Q]], 0;
+// CHECK-COUNT-2: st.global.b32
+// CHECK-NOT: st.global
+// CHECK: ret;
+frag.kernel @vectors threads 32 smem 0 params 200 {
+  %rows = frag.param "heads" at 184 : i32
+  %in = frag.param "partial_lse" at 56 : !frag.ptr<f32>
+  %out = frag.param "lse" at 32 : !frag.ptr<f32>
+  %offsets = frag.map () at (%row) -> !offsets {
+    %y = arith.extsi %row : i32 to i64
+    frag.yield %y : i64
+  }
+  %live = frag.map () at (%row) -> !live {
+    %y = arith.cmpi slt, %row, %rows : i32
+    frag.yield %y : i1
+  }
+  %v = frag.load_vec %in, %offsets, %live : !frag.ptr<f32>, !offsets, !live -> !r
+  frag.store_vec %v, %out, %offsets, %live : !r, !frag.ptr<f32>, !offsets, !live
+  frag.return
+}

@@ -1,0 +1,94 @@
+// RUN: attn-opt --frag-to-nvvm %s | FileCheck %s
+
+!t = !frag.reg<16x8xf32, #frag.layout<"mma_c", warps = 1>>
+!r = !frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>>
+!h = !frag.reg<16x8xbf16, #frag.layout<"mma_c", warps = 1>>
+!ptr = !frag.ptr<f32>
+!offsets = !frag.vec<16xi64, #frag.layout<"mma_c", warps = 1>>
+!live = !frag.vec<16xi1, #frag.layout<"mma_c", warps = 1>>
+
+// The thread's rows are tid / 4 and + 8, its columns 2 (tid % 4) and + 1.  What
+// depends on the row alone is there twice, on the element four times.
+
+// CHECK-LABEL: llvm.func @mask(
+frag.kernel @mask threads 32 smem 0 params 200 {
+  %x = frag.param "scale" at 192 : f32
+  %limit = frag.param "heads" at 184 : i32
+  %o = frag.param "o" at 24 : !ptr
+  %ninf = arith.constant 0xFF800000 : f32
+  %t = frag.splat %x : f32 -> !t
+  // CHECK: %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x range <i32, 0, 32> : i32
+  // CHECK: %[[RS:.*]] = llvm.lshr %[[TID]], %{{.*}} : i32
+  // CHECK: %[[ROW:.*]] = llvm.and %[[RS]], %{{.*}} : i32
+  // CHECK: %[[CM:.*]] = llvm.and %[[TID]], %{{.*}} : i32
+  // CHECK: %[[COL:.*]] = llvm.shl %[[CM]], %{{.*}} : i32
+  // CHECK: %[[ROW8:.*]] = llvm.add %[[ROW]], %{{.*}} : i32
+  // CHECK: %[[COL1:.*]] = llvm.add %[[COL]], %{{.*}} : i32
+  // CHECK: %[[D0:.*]] = llvm.add %[[ROW]], %[[L:.*]] : i32
+  // CHECK: %[[D1:.*]] = llvm.add %[[ROW8]], %[[L]] : i32
+  // CHECK: %[[C00:.*]] = llvm.icmp "sle" %[[COL]], %[[D0]] : i32
+  // CHECK: llvm.select %[[C00]]
+  // CHECK: %[[C01:.*]] = llvm.icmp "sle" %[[COL1]], %[[D0]] : i32
+  // CHECK: llvm.select %[[C01]]
+  // CHECK: %[[C10:.*]] = llvm.icmp "sle" %[[COL]], %[[D1]] : i32
+  // CHECK: llvm.select %[[C10]]
+  // CHECK: %[[C11:.*]] = llvm.icmp "sle" %[[COL1]], %[[D1]] : i32
+  // CHECK: llvm.select %[[C11]]
+  // CHECK-NOT: llvm.icmp "sle"
+  %m = frag.map (%e = %t : !t) at (%row, %col) -> !t {
+    %diagonal = arith.addi %row, %limit : i32
+    %in = arith.cmpi sle, %col, %diagonal : i32
+    %y = arith.select %in, %e, %ninf : f32
+    frag.yield %y : f32
+  }
+  %off = frag.map () at (%row) -> !offsets {
+    %c8 = arith.constant 8 : i64
+    %wide = arith.extsi %row : i32 to i64
+    %y = arith.muli %wide, %c8 : i64
+    frag.yield %y : i64
+  }
+  %live = frag.map () at (%row) -> !live {
+    %y = arith.cmpi slt, %row, %limit : i32
+    frag.yield %y : i1
+  }
+  frag.store %m, %o, %off, %live : !t, !ptr, !offsets, !live
+  frag.return
+}
+
+// Vectors come in by the register's row.
+// CHECK-LABEL: llvm.func @by_row(
+frag.kernel @by_row threads 32 smem 0 params 200 {
+  %x = frag.param "scale" at 192 : f32
+  %limit = frag.param "heads" at 184 : i32
+  %t = frag.splat %x : f32 -> !t
+  // CHECK: %[[V0:.*]] = llvm.mul %{{.*}}, %{{.*}} : i32
+  // CHECK: %[[V1:.*]] = llvm.mul %{{.*}}, %{{.*}} : i32
+  %v = frag.map () at (%row) -> !r {
+    %y = arith.muli %row, %limit : i32
+    frag.yield %y : i32
+  }
+  // CHECK: %[[F0:.*]] = llvm.sitofp %[[V0]] : i32 to f32
+  // CHECK: %[[F1:.*]] = llvm.sitofp %[[V1]] : i32 to f32
+  // CHECK-NOT: llvm.sitofp
+  // CHECK: llvm.fadd %{{.*}}, %[[F0]] {fastmathFlags = #llvm.fastmath<contract>} : f32
+  // CHECK: llvm.fadd %{{.*}}, %[[F0]]
+  // CHECK: llvm.fadd %{{.*}}, %[[F1]]
+  // CHECK: llvm.fadd %{{.*}}, %[[F1]]
+  // CHECK-NOT: llvm.fadd
+  %s = frag.map (%e = %t : !t, %k = %v : !r) at (%row, %col) -> !t {
+    %f = arith.sitofp %k : i32 to f32
+    %y = arith.addf %e, %f : f32
+    frag.yield %y : f32
+  }
+  // Packed elements are taken apart and joined again.
+  // CHECK: llvm.fptrunc %{{.*}} : vector<2xf32> to vector<2xbf16>
+  // CHECK: llvm.fptrunc
+  // CHECK: llvm.bitcast %{{.*}} : i32 to vector<2xbf16>
+  // CHECK-COUNT-4: llvm.fneg %{{.*}} : bf16
+  %h = frag.pack %s : !t -> !h
+  %g = frag.map (%e = %h : !h) at (%row, %col) -> !h {
+    %y = arith.negf %e : bf16
+    frag.yield %y : bf16
+  }
+  frag.return
+}
