@@ -48,7 +48,8 @@ function(attn_add_compiler_tool name)
   target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   add_dependencies(${name} attn-tablegen)
   target_precompile_headers(${name} REUSE_FROM attn-pch)
-  target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  # The precompiled header is position-independent library code, not -fPIE.
+  target_compile_options(${name} PRIVATE -fPIC "SHELL:-Xclang -fno-pch-timestamp")
   llvm_map_components_to_libnames(llvm_libs ${ATTN_LLVM_COMPONENTS})
   target_link_libraries(${name} PRIVATE ${A_DEPENDS} ${ATTN_MLIR_LIBS} ${llvm_libs})
   # --as-needed: LLVMSupport names libz3, which only the static analyser uses.

@@ -52,12 +52,15 @@ def Attn_VariantOp : Attn_Op<"variant", [
   }];
 }
 
-def Attn_ParamOp : Attn_Op<"param", [Pure, HasParent<"::attn::VariantOp">]> {
+def Attn_ParamOp : Attn_Op<"param", [Pure]> {
   let summary = "runtime scalar";
   let description = [{
     Four bytes in the kernel's parameter struct, bound by name at run time;
     without a binding the default holds, and without a default the launch is
     refused.  `sample` is the range of random values in tests.
+
+    In a variant it declares the parameter; in a kernel's body (block bounds after
+    `attn-expand-segments`) it reads the kernel's parameter of that name.
 
     ```mlir
     attn.variant @v {

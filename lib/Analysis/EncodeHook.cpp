@@ -1,4 +1,4 @@
-//===- EncodeHook.cpp - hook region to postfix program ------------------------===//
+//===- EncodeHook.cpp - hook region to postfix program --------------------===//
 //
 // Values are emitted operands first, with a stack of our own, so that a long
 // chain in the source does not recurse.  Operations that HookExpr.h lacks are
@@ -92,12 +92,11 @@ private:
 /// Arguments, parameters and constants: pushed anew at each use.
 bool Encoder::emitLeaf(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    static constexpr attn_hook_arg scalarArgs[] = {ATTN_ARG_S, ATTN_ARG_B,
-                                                   ATTN_ARG_H, ATTN_ARG_Q,
-                                                   ATTN_ARG_K};
-    static constexpr attn_hook_arg vectorArgs[] = {
-        ATTN_ARG_S /* unused */, ATTN_ARG_B, ATTN_ARG_H, ATTN_ARG_Q,
-        ATTN_ARG_I};
+    static constexpr attn_hook_arg scalarArgs[] = {
+        ATTN_ARG_S, ATTN_ARG_B, ATTN_ARG_H, ATTN_ARG_Q, ATTN_ARG_K};
+    static constexpr attn_hook_arg vectorArgs[] = {ATTN_ARG_S /* unused */,
+                                                   ATTN_ARG_B, ATTN_ARG_H,
+                                                   ATTN_ARG_Q, ATTN_ARG_I};
     unsigned number = argument.getArgNumber();
     if (isVectorHook(hook.getKind()))
       a.arg(vectorArgs[number]);

@@ -1,4 +1,4 @@
-//===- InlineHook.cpp - clone a hook's body at a builder ----------------------===//
+//===- InlineHook.cpp - clone a hook's body at a builder ------------------===//
 
 #include "attn/Analysis/InlineHook.h"
 
@@ -56,8 +56,8 @@ private:
 Value Inliner::splat(Value like, TypedAttr scalar) {
   Value value = arith::ConstantOp::create(b, loc, scalar);
   if (auto vector = dyn_cast<VectorType>(like.getType()))
-    return vector::BroadcastOp::create(
-        b, loc, vector.clone(scalar.getType()), value);
+    return vector::BroadcastOp::create(b, loc, vector.clone(scalar.getType()),
+                                       value);
   return value;
 }
 
@@ -129,8 +129,8 @@ Value Inliner::floorDivide(Value a, Value d, std::optional<int64_t> constant,
                                   intLike(a, llvm::Log2_64(*constant)));
   Value zero = intLike(a, 0);
   Value q = arith::DivSIOp::create(b, loc, a, d);
-  Value r = arith::SubIOp::create(b, loc, a,
-                                  arith::MulIOp::create(b, loc, q, d));
+  Value r =
+      arith::SubIOp::create(b, loc, a, arith::MulIOp::create(b, loc, q, d));
   // The quotient was rounded towards zero; r has the sign of a.
   Value inexact = cmp(arith::CmpIPredicate::ne, r, zero);
   Value rNegative = cmp(arith::CmpIPredicate::slt, r, zero);
@@ -175,9 +175,12 @@ Value Inliner::divide(Operation &op, Value a, Value d) {
 /// fptosi that saturates, NaN gives 0.
 Value Inliner::saturate(Value x, Type scalar) {
   Value low = floatLike(x, -2147483648.0), high = floatLike(x, 2147483648.0);
-  Value below = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, low);
-  Value above = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, x, high);
-  Value ordered = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, x, x);
+  Value below =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT, x, low);
+  Value above =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OGE, x, high);
+  Value ordered =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, x, x);
   Value inside = select(ordered, x, floatLike(x, 0.0));
   inside = select(arith::OrIOp::create(b, loc, below, above), floatLike(x, 0.0),
                   inside);
@@ -231,8 +234,8 @@ FailureOr<Value> Inliner::inlineOp(Operation &op) {
   if (isa<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>(op)) {
     APInt count;
     if (!matchPattern(op.getOperand(1), m_ConstantInt(&count)) || count.uge(32))
-      operands[1] = arith::AndIOp::create(b, loc, operands[1],
-                                          intLike(operands[1], 31));
+      operands[1] =
+          arith::AndIOp::create(b, loc, operands[1], intLike(operands[1], 31));
   }
   if (isa<arith::FPToSIOp>(op) && op.getResult(0).getType().isInteger(32))
     return saturate(operands[0], op.getResult(0).getType());
@@ -242,8 +245,8 @@ FailureOr<Value> Inliner::inlineOp(Operation &op) {
 FailureOr<Value> Inliner::run(HookOp hook, ValueRange args) {
   Block &body = hook.getBody().front();
   if (args.size() != body.getNumArguments())
-    return hook.emitOpError("has ") << body.getNumArguments()
-                                    << " arguments, got " << args.size();
+    return hook.emitOpError("has ")
+           << body.getNumArguments() << " arguments, got " << args.size();
   for (auto [argument, value] : llvm::zip(body.getArguments(), args))
     if (value)
       mapping.map(argument, value);

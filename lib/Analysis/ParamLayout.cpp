@@ -1,4 +1,4 @@
-//===- ParamLayout.cpp - byte offsets of a kernel's parameters ----------------===//
+//===- ParamLayout.cpp - byte offsets of a kernel's parameters ------------===//
 
 #include "attn/Analysis/ParamLayout.h"
 

@@ -32,11 +32,11 @@ StringRef attn::compilerVersion() { return "attn-mlir " ATTN_VERSION; }
 namespace {
 
 /// Adds the time of its scope to a stage.
-class Timer {
+class StageTimer {
 public:
-  Timer(StageTimes *times, StringRef name)
+  StageTimer(StageTimes *times, StringRef name)
       : times(times), name(name.str()), begin(std::chrono::steady_clock::now()) {}
-  ~Timer() {
+  ~StageTimer() {
     if (!times)
       return;
     double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
@@ -130,8 +130,8 @@ static emit::Specialisation begin(KernelOp kernel, StringRef target) {
   ScheduleAttr schedule = kernel.getScheduleAttr();
   s.target = target.str();
   auto attention = *kernel.getBody().front().getOps<AttentionOp>().begin();
-  s.element = elementOf(cast<TensorType>(attention.getQuery().getType()).getElement());
-  s.output = elementOf(cast<TensorType>(attention.getOutput().getType()).getElement());
+  s.element = elementOf(cast<attn::TensorType>(attention.getQuery().getType()).getElement());
+  s.output = elementOf(cast<attn::TensorType>(attention.getOutput().getType()).getElement());
   s.tileQ = schedule.getTileQ();
   s.tileK = schedule.getTileK();
   s.pack = schedule.getPack();
@@ -158,14 +158,14 @@ static LogicalResult compileForCPU(ModuleOp source, const TargetSpec &target,
     options.vectorBits = level.vectorBytes * 8;
     OwningOpRef<ModuleOp> module;
     {
-      Timer timer(times, "cpu passes");
+      StageTimer timer(times, "cpu passes");
       module = lowerTo(source, options, Level::Base);
     }
     if (!module)
       return failure();
     s.scratchBytes = std::max(s.scratchBytes, scratchBytes(*module, s.entry));
     s.mergeScratchBytes = std::max(s.mergeScratchBytes, scratchBytes(*module, s.mergeEntry));
-    Timer timer(times, "cpu objects");
+    StageTimer timer(times, "cpu objects");
     auto object = emit::emitSharedObject(*module, level.name);
     if (failed(object))
       return failure();
@@ -185,7 +185,7 @@ static LogicalResult assemble(ModuleOp source, const TargetSpec &target, StringR
   std::optional<std::string> ptxas = findPtxas(options.ptxas, error);
   if (!ptxas)
     return options.ptxas.empty() ? success() : LogicalResult(source.emitError(error));
-  Timer timer(times, "ptxas");
+  StageTimer timer(times, "ptxas");
   PtxasResult result;
   if (!runPtxas(ptx, target, *ptxas, result, error) || !checkPtxasResult(result, error))
     return source.emitError(error);
@@ -202,7 +202,7 @@ static LogicalResult compileForGPU(ModuleOp source, const TargetSpec &target,
                                    emit::Specialisation &s, StageTimes *times) {
   OwningOpRef<ModuleOp> module;
   {
-    Timer timer(times, "gpu passes");
+    StageTimer timer(times, "gpu passes");
     module = lowerTo(source, base, Level::Frag);
     if (!module)
       return failure();
@@ -217,7 +217,7 @@ static LogicalResult compileForGPU(ModuleOp source, const TargetSpec &target,
   }
   FailureOr<std::string> ptx = failure();
   {
-    Timer timer(times, "ptx");
+    StageTimer timer(times, "ptx");
     ptx = emitPTX(*module, target);
   }
   if (failed(ptx))
@@ -233,7 +233,7 @@ static LogicalResult compileForGPU(ModuleOp source, const TargetSpec &target,
 /// The element types for which a kernel is compiled for the target.
 static SmallVector<Type> elementTypes(KernelOp kernel, const TargetSpec &target,
                                       const CompileOptions &options) {
-  Type declared = cast<TensorType>(kernel.getTensor(TensorRole::Query).getType()).getElement();
+  Type declared = cast<attn::TensorType>(kernel.getTensor(TensorRole::Query).getType()).getElement();
   SmallVector<Type> types{declared};
   if (target.isGpu())
     return types;
@@ -306,11 +306,11 @@ FailureOr<std::string> attn::compileToPTX(ModuleOp source, const LoweringOptions
     return source.emitError("target cpu has no PTX");
   OwningOpRef<ModuleOp> module;
   {
-    Timer timer(times, "gpu passes");
+    StageTimer timer(times, "gpu passes");
     module = lowerTo(source, options, Level::Base);
   }
   if (!module)
     return failure();
-  Timer timer(times, "ptx");
+  StageTimer timer(times, "ptx");
   return emitPTX(*module, *target);
 }

@@ -75,9 +75,9 @@ static emit::Table describe(TableOp op, const ParamLayout &layout) {
 FailureOr<emit::Kernel> attn::describeKernel(Operation *op) {
   auto kernel = cast<KernelOp>(op);
   emit::Kernel k;
-  auto query = cast<TensorType>(kernel.getTensor(TensorRole::Query).getType());
-  auto key = cast<TensorType>(kernel.getTensor(TensorRole::Key).getType());
-  auto value = cast<TensorType>(kernel.getTensor(TensorRole::Value).getType());
+  auto query = cast<attn::TensorType>(kernel.getTensor(TensorRole::Query).getType());
+  auto key = cast<attn::TensorType>(kernel.getTensor(TensorRole::Key).getType());
+  auto value = cast<attn::TensorType>(kernel.getTensor(TensorRole::Value).getType());
   k.name = kernel.getSymName().str();
   k.heads = query.getHeads();
   k.kvHeads = key.getHeads();

@@ -35,8 +35,8 @@ static void count(raw_ostream &os, StringRef name, int64_t value) {
 }
 
 static void reportKernel(KernelOp kernel, const TargetSpec &target, int64_t n, raw_ostream &os) {
-  auto query = cast<TensorType>(kernel.getTensor(TensorRole::Query).getType());
-  auto value = cast<TensorType>(kernel.getTensor(TensorRole::Value).getType());
+  auto query = cast<attn::TensorType>(kernel.getTensor(TensorRole::Query).getType());
+  auto value = cast<attn::TensorType>(kernel.getTensor(TensorRole::Value).getType());
   ScheduleAttr schedule = kernel.getScheduleAttr();
   int64_t d = query.getDim(), heads = query.getHeads();
   // On-chip memory of the roofline model: 100,000 elements, the paper's figure

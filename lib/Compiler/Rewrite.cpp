@@ -14,20 +14,20 @@ using namespace mlir;
 using namespace attn;
 
 static OwningOpRef<ModuleOp> rewritten(ModuleOp source,
-                                       llvm::function_ref<TensorType(TensorType)> change) {
+                                       llvm::function_ref<attn::TensorType(attn::TensorType)> change) {
   OwningOpRef<ModuleOp> copy = source.clone();
   AttrTypeReplacer replacer;
-  replacer.addReplacement([&](TensorType t) -> std::optional<Type> { return change(t); });
+  replacer.addReplacement([&](attn::TensorType t) -> std::optional<Type> { return change(t); });
   replacer.recursivelyReplaceElementsIn(*copy, /*replaceAttrs=*/true, /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
   return copy;
 }
 
 OwningOpRef<ModuleOp> attn::withElementType(ModuleOp source, Type type) {
-  return rewritten(source, [&](TensorType t) {
+  return rewritten(source, [&](attn::TensorType t) {
     if (t.getRole() == TensorRole::Lse)
       return t;
-    return TensorType::get(t.getContext(), t.getRole(), type, t.getHeads(), t.getDim(),
+    return attn::TensorType::get(t.getContext(), t.getRole(), type, t.getHeads(), t.getDim(),
                            t.getStorage());
   });
 }
@@ -40,12 +40,12 @@ OwningOpRef<ModuleOp> attn::withFewerHeads(ModuleOp source, int32_t kvHeads) {
     BlockArgument key = kernel.getTensor(TensorRole::Key);
     if (!key)
       return;
-    int32_t have = cast<TensorType>(key.getType()).getHeads();
+    int32_t have = cast<attn::TensorType>(key.getType()).getHeads();
     int32_t keep = std::min(have, kvHeads), group = kernel.getGroup();
     AttrTypeReplacer replacer;
-    replacer.addReplacement([&](TensorType t) -> std::optional<Type> {
+    replacer.addReplacement([&](attn::TensorType t) -> std::optional<Type> {
       bool isKv = t.getRole() == TensorRole::Key || t.getRole() == TensorRole::Value;
-      return TensorType::get(t.getContext(), t.getRole(), t.getElement(),
+      return attn::TensorType::get(t.getContext(), t.getRole(), t.getElement(),
                              isKv ? keep : keep * group, t.getDim(), t.getStorage());
     });
     replacer.recursivelyReplaceElementsIn(kernel, true, false, true);

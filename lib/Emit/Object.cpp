@@ -16,6 +16,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
@@ -131,11 +132,36 @@ struct TemporaryFile {
 };
 } // namespace
 
-/// lld keeps state in globals.
-static std::mutex &linkerMutex() {
-  static std::mutex mutex;
-  return mutex;
-}
+namespace {
+/// lld keeps state in globals, so one link at a time; and it resets every command
+/// line option of the process to its default, so the options step aside.
+class LinkerScope {
+public:
+  LinkerScope() : lock(mutex()), top(llvm::cl::SubCommand::getTopLevel()) {
+    exchange();
+  }
+  ~LinkerScope() { exchange(); }
+
+private:
+  static std::mutex &mutex() {
+    static std::mutex m;
+    return m;
+  }
+  void exchange() {
+    std::swap(top.OptionsMap, options);
+    std::swap(top.PositionalOpts, positional);
+    std::swap(top.SinkOpts, sinks);
+    std::swap(top.ConsumeAfterOpt, rest);
+  }
+
+  std::lock_guard<std::mutex> lock;
+  llvm::cl::SubCommand &top;
+  decltype(llvm::cl::SubCommand::OptionsMap) options;
+  decltype(llvm::cl::SubCommand::PositionalOpts) positional;
+  decltype(llvm::cl::SubCommand::SinkOpts) sinks;
+  llvm::cl::Option *rest = nullptr;
+};
+} // namespace
 
 FailureOr<llvm::SmallVector<char>>
 attn::emit::emitSharedObject(ModuleOp module, llvm::StringRef level) {
@@ -183,7 +209,7 @@ attn::emit::emitSharedObject(ModuleOp module, llvm::StringRef level) {
   llvm::sys::fs::closeFile(outFile);
 
   {
-    std::lock_guard<std::mutex> lock(linkerMutex());
+    LinkerScope scope;
     const char *args[] = {"ld.lld",
                           "-shared",
                           "--allow-shlib-undefined",

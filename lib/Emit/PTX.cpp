@@ -114,8 +114,7 @@ static std::string findUnselectable(const llvm::Module &module) {
         continue;
       llvm::Intrinsic::ID id = callee->getIntrinsicID();
       if (id == llvm::Intrinsic::not_intrinsic || hasNoInstruction(id) ||
-          (needsApproximation(id) &&
-           !call->getFastMathFlags().approxFunc()))
+          (needsApproximation(id) && !call->getFastMathFlags().approxFunc()))
         return callee->getName().str();
     }
   return "";
@@ -170,8 +169,9 @@ FailureOr<std::string> attn::emitPTX(ModuleOp module,
   llvm::LLVMContext context;
   std::string errors;
   context.setDiagnosticHandler(std::make_unique<DiagnosticCollector>(errors));
-  std::unique_ptr<llvm::Module> llvmModule =
-      translateModuleToLLVMIR(module, context);
+  // Verified below, where the verifier's words can go into the diagnostic.
+  std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(
+      module, context, "attn", /*disableVerification=*/true);
   if (!llvmModule)
     return module.emitError("translation to llvm ir failed");
   for (llvm::Function &function : *llvmModule)

@@ -29,9 +29,9 @@ static std::optional<std::string> findInWheels() {
   llvm::SmallVector<std::string> roots;
   for (const char *name : {"python3", "python"})
     if (llvm::ErrorOr<std::string> python = llvm::sys::findProgramByName(name))
-      roots.push_back(llvm::sys::path::parent_path(
-                          llvm::sys::path::parent_path(*python))
-                          .str());
+      roots.push_back(
+          llvm::sys::path::parent_path(llvm::sys::path::parent_path(*python))
+              .str());
   if (std::optional<std::string> venv =
           llvm::sys::Process::GetEnv("VIRTUAL_ENV"))
     roots.push_back(*venv);
@@ -45,8 +45,8 @@ static std::optional<std::string> findInWheels() {
         continue;
       for (const char *packages : {"site-packages", "dist-packages"})
         for (const char *wheel : {"cuda_nvcc", "cu13"}) {
-          std::string path = it->path() + "/" + packages + "/nvidia/" + wheel +
-                             "/bin/ptxas";
+          std::string path =
+              it->path() + "/" + packages + "/nvidia/" + wheel + "/bin/ptxas";
           if (llvm::sys::fs::can_execute(path))
             return path;
         }
@@ -67,12 +67,14 @@ std::optional<std::string> attn::findPtxas(StringRef hint, std::string &error) {
   std::string toolkit = "/usr/local/cuda";
   for (std::string root :
        {llvm::sys::Process::GetEnv("CUDA_HOME").value_or(toolkit), toolkit})
-    if (std::string path = root + "/bin/ptxas"; llvm::sys::fs::can_execute(path))
+    if (std::string path = root + "/bin/ptxas";
+        llvm::sys::fs::can_execute(path))
       return path;
   if (std::optional<std::string> path = findInWheels())
     return path;
-  error = "ptxas not found on PATH, in $CUDA_HOME/bin, /usr/local/cuda/bin or a "
-          "python wheel";
+  error =
+      "ptxas not found on PATH, in $CUDA_HOME/bin, /usr/local/cuda/bin or a "
+      "python wheel";
   return std::nullopt;
 }
 
@@ -122,7 +124,7 @@ bool attn::runPtxas(StringRef ptx, const TargetSpec &target, StringRef ptxas,
                     PtxasResult &result, std::string &error) {
   llvm::SmallString<64> input, output, log;
   llvm::SmallVector<llvm::SmallString<64> *, 3> files;
-  auto cleanUp = llvm::make_scope_exit([&] {
+  llvm::scope_exit cleanUp([&] {
     for (llvm::SmallString<64> *file : files)
       llvm::sys::fs::remove(*file);
   });

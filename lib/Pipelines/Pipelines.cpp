@@ -2,6 +2,7 @@
 
 #include "attn/Pipelines/Pipelines.h"
 
+#include "attn/Conversion/CPULowering.h"
 #include "attn/Conversion/Passes.h"
 #include "attn/Dialect/Attn/IR/Attn.h"
 #include "attn/Dialect/Attn/Transforms/Passes.h"

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "attn/Plan/MaskVisibility.h"
 
+#include <algorithm>
+
 namespace attn::plan {
 
 static mask::Rect rectOf(const TileRows &rows) {
@@ -24,26 +26,30 @@ MaskVisibility::MaskVisibility(const mask::HookProgram &program,
                                const mask::Bindings &bindings, int32_t tileK)
     : program(program), bindings(bindings), tileK(tileK) {
   questions.context = this;
-  questions.hull = &MaskVisibility::hull;
-  questions.count = &MaskVisibility::count;
+  questions.look = &MaskVisibility::look;
   questions.readsHead = program.usesArg(ATTN_ARG_H);
 }
 
-void MaskVisibility::hull(void *context, const TileRows &rows, int32_t &begin,
-                          int32_t &end) {
-  auto &self = *static_cast<MaskVisibility *>(context);
-  mask::KeyRange keys =
-      mask::visibleHull(&self.program, rectOf(rows), self.bindings, begin, end);
-  begin = keys.begin;
-  end = keys.end;
-}
-
-int64_t MaskVisibility::count(void *context, const TileRows &rows,
-                              int32_t begin, int32_t end) {
+int64_t MaskVisibility::look(void *context, const TileRows &rows,
+                             int32_t &begin, int32_t &end) {
   auto &self = *static_cast<MaskVisibility *>(context);
   mask::rangesOfRow(&self.program, rectOf(rows), self.bindings, begin, end,
                     self.tileK, self.ranges);
-  return mask::countVisibleKeys(self.ranges, begin, end, self.tileK);
+  int64_t visible = mask::countVisibleKeys(self.ranges, begin, end, self.tileK);
+  // Blocks count from begin; the products stay below end + tileK.
+  int32_t first = begin, last = begin;
+  bool any = false;
+  for (const mask::BlockRange &range : self.ranges) {
+    if (range.kind == mask::BlockClass::Skip)
+      continue;
+    if (!any)
+      first = begin + range.first * self.tileK;
+    any = true;
+    last = begin + range.end * self.tileK;
+  }
+  end = std::min(last, end);
+  begin = first;
+  return visible;
 }
 
 } // namespace attn::plan

@@ -18,7 +18,6 @@
 #include "attn/ABI/Version.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <climits>
 #include <cmath>
 #include <cstdarg>
@@ -95,28 +94,24 @@ bool check(const Problem &p, const Options &o, Error &error) {
     int64_t kv0 = p.kvBegins ? p.kvBegins[r] : 0;
     if (q < 0 || kv < 0)
       return fail(error,
-                  "request %d has q_len %" PRId64 " and kv_len %" PRId64
-                  " but the least is 0",
+                  "request %d has q_len %ld and kv_len %ld but the least is 0",
                   r, q, kv);
     if (q0 < 0 || kv0 < 0)
       return fail(error,
-                  "request %d begins at q %" PRId64 " and kv %" PRId64
-                  " but the least is 0",
-                  r, q0, kv0);
+                  "request %d begins at q %ld and kv %ld but the least is 0", r,
+                  q0, kv0);
     if (q * p.pack + p.tileQ > INT32_MAX)
       return fail(error,
-                  "request %d has %" PRId64
-                  " packed rows but an item counts to %d",
-                  r, q * p.pack, INT32_MAX - p.tileQ);
+                  "request %d has %ld packed rows but an item counts to %d", r,
+                  q * p.pack, INT32_MAX - p.tileQ);
     if (kv + p.tileK > INT32_MAX)
-      return fail(error,
-                  "request %d has %" PRId64 " keys but an item counts to %d", r,
+      return fail(error, "request %d has %ld keys but an item counts to %d", r,
                   kv, INT32_MAX - p.tileK);
     if (q0 + q > INT32_MAX || kv0 + kv > INT32_MAX)
-      return fail(error,
-                  "request %d ends at q %" PRId64 " and kv %" PRId64
-                  " but a record counts to %d",
-                  r, q0 + q, kv0 + kv, INT32_MAX);
+      return fail(
+          error,
+          "request %d ends at q %ld and kv %ld but a record counts to %d", r,
+          q0 + q, kv0 + kv, INT32_MAX);
   }
   return true;
 }
@@ -197,9 +192,7 @@ bool count(const Problem &p, const Options &o, Counts &counts, Error &error) {
   PlanLayout layout(items, merges, p.batch);
   if (tiles > kMaxItems / planHeads || items > kMaxItems ||
       layout.bytes > UINT32_MAX)
-    return fail(error,
-                "plan has at least %" PRId64 " items but a plan holds %" PRIu64
-                " bytes",
+    return fail(error, "plan has at least %ld items but a plan holds %lu bytes",
                 std::max(items, tiles * planHeads), uint64_t(UINT32_MAX));
   Capacity &c = counts.capacity;
   c.items = uint32_t(items);
@@ -239,25 +232,22 @@ public:
 private:
   double rowCost(int64_t rows) const { return double(p.costQ) * rows; }
 
-  int64_t visibleKeys(const Tile &tile, int32_t begin, int32_t end) const {
-    if (begin >= end)
-      return 0;
-    if (!p.visibility)
-      return end - begin;
-    int64_t n =
-        p.visibility->count(p.visibility->context, tile.rows, begin, end);
-    return std::clamp<int64_t>(n, 0, end - begin);
-  }
-
-  void hull(const Tile &tile, int32_t &begin, int32_t &end) const {
+  /// Narrows [begin, end) to what the tile may see; (0, 0) if that is nothing.
+  /// Returns the keys that count for the cost.
+  int64_t look(const Tile &tile, int32_t &begin, int32_t &end) const {
+    int32_t low = begin, high = end;
+    int64_t visible = int64_t(end) - begin;
     if (begin < end && p.visibility) {
-      int32_t low = begin, high = end;
-      p.visibility->hull(p.visibility->context, tile.rows, begin, end);
+      visible =
+          p.visibility->look(p.visibility->context, tile.rows, begin, end);
       begin = std::max(begin, low);
       end = std::min(end, high);
     }
-    if (begin >= end)
+    if (begin >= end) {
       begin = end = 0;
+      return 0;
+    }
+    return std::clamp<int64_t>(visible, 0, int64_t(end) - begin);
   }
 
   void makeTiles() {
@@ -280,12 +270,11 @@ private:
           tile.rows.qLen = p.qLens[r];
           tile.rows.kvLen = p.kvLens[r];
           int32_t begin = 0, end = p.kvLens[r];
-          hull(tile, begin, end);
+          tile.visible = look(tile, begin, end);
           // Whole blocks from key 0, so that narrowing moves no block border.
           tile.begin = begin / p.tileK * p.tileK;
           tile.end =
               int32_t(std::min<int64_t>(roundUp(end, p.tileK), p.kvLens[r]));
-          tile.visible = visibleKeys(tile, tile.begin, tile.end);
           tile.firstSlot = 0;
           tile.firstPiece = 0;
           tile.pieces = 0;
@@ -307,11 +296,10 @@ private:
       int32_t end = int32_t(std::min<int64_t>(at + length, tile.end));
       int64_t visible = tile.visible;
       if (!whole) {
-        int32_t hullBegin = begin, hullEnd = end;
-        hull(tile, hullBegin, hullEnd);
-        if (hullBegin >= hullEnd)
+        int32_t first = begin, last = end;
+        visible = look(tile, first, last);
+        if (first >= last)
           continue;
-        visible = visibleKeys(tile, begin, end);
       }
       add(index, begin, end, visible);
     }
@@ -336,10 +324,10 @@ private:
     for (int32_t i = 0; i < tileCount; ++i) {
       int64_t n = ceilDiv(tiles[i].end - tiles[i].begin, o.splitKeys);
       if (n > maxSplitsOf(o))
-        return fail(error,
-                    "request %d needs %" PRId64
-                    " splits of %d keys but a tile has at most %" PRId64,
-                    tiles[i].rows.request, n, o.splitKeys, maxSplitsOf(o));
+        return fail(
+            error,
+            "request %d needs %ld splits of %d keys but a tile has at most %ld",
+            tiles[i].rows.request, n, o.splitKeys, maxSplitsOf(o));
       cut(i, o.splitKeys);
     }
     return true;
@@ -356,9 +344,14 @@ private:
     for (int32_t i = 0; i < tileCount; ++i) {
       Tile &tile = tiles[i];
       int64_t span = tile.end - tile.begin;
-      // The share counts visible keys only; holes stretch a split.
-      int64_t n = std::min(ceilDiv(std::max<int64_t>(tile.visible, 1), length),
-                           maxSplitsOf(o));
+      // The share counts visible keys only; holes stretch a split.  A tile that
+      // is within the share stays whole, rounding of the sum aside.
+      double cost = rowCost(tile.rowCount) + double(p.costKv) * tile.visible;
+      int64_t n =
+          cost <= share * (1 + 1e-9)
+              ? 1
+              : std::min(ceilDiv(std::max<int64_t>(tile.visible, 1), length),
+                         maxSplitsOf(o));
       cut(i, n <= 1 ? std::max<int64_t>(span, 1)
                     : roundUp(ceilDiv(span, n), p.tileK));
     }
@@ -479,12 +472,10 @@ bool build(const Problem &problem, const Options &options, void *plan,
   if (!count(problem, options, counts, error))
     return false;
   if (planBytes < counts.capacity.planBytes)
-    return fail(error,
-                "plan needs %" PRIu64 " bytes but the buffer has %" PRIu64,
+    return fail(error, "plan needs %lu bytes but the buffer has %lu",
                 counts.capacity.planBytes, planBytes);
   if (scratchBytes < counts.capacity.scratchBytes)
-    return fail(error,
-                "planning needs %" PRIu64 " bytes but the scratch has %" PRIu64,
+    return fail(error, "planning needs %lu bytes but the scratch has %lu",
                 counts.capacity.scratchBytes, scratchBytes);
   Builder builder(problem, options, counts, static_cast<char *>(plan),
                   static_cast<char *>(scratch), summary, error);

@@ -1,4 +1,5 @@
-//===- Choose.cpp - default schedules ----------------------------------------===//
+//===- Choose.cpp - default schedules
+//----------------------------------------===//
 //
 // One function a family of targets.  The numbers:
 //

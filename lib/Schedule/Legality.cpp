@@ -1,11 +1,12 @@
-//===- Legality.cpp - is a schedule legal for kernel and target? --------------===//
+//===- Legality.cpp - is a schedule legal for kernel and target?
+//--------------===//
 //
 //   tile_q = 100            "tile_q is 100 but 8 warps of 16 rows need a
 //                            multiple of 128"
 //   fold_scale + score hook "fold_scale and a score hook exclude each other"
 //
-// Invariant: what a later pass cannot carry out is refused here by name, so that
-// it is refused before any IR has been rewritten.
+// Invariant: what a later pass cannot carry out is refused here by name, so
+// that it is refused before any IR has been rewritten.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,9 +32,7 @@ public:
           const TargetSpec &target, std::string &error)
       : facts(facts), s(schedule), target(target), error(error),
         on(std::string(target.name)) {}
-  bool run() {
-    return common() && (target.isGpu() ? gpu() : cpu());
-  }
+  bool run() { return common() && (target.isGpu() ? gpu() : cpu()); }
 
 private:
   bool refuse(const Twine &text) {
@@ -49,8 +48,8 @@ private:
   bool multiple(StringRef field, int32_t value, int32_t of) {
     if (value % of == 0)
       return true;
-    return refuse(field + " is " + Twine(value) + " but must be a multiple of " +
-                  Twine(of));
+    return refuse(field + " is " + Twine(value) +
+                  " but must be a multiple of " + Twine(of));
   }
   bool common();
   bool gpu();
@@ -130,8 +129,8 @@ bool Checker::cpu() {
                   Twine(s.getTileK()) + " but " + on + " has at most " +
                   Twine(maxCpuTile) + " x " + Twine(maxCpuTile));
   if (!s.getPType().isF32()) {
-    llvm::raw_string_ostream(error)
-        << "p_type is " << s.getPType() << " but " << on << " multiplies in f32";
+    llvm::raw_string_ostream(error) << "p_type is " << s.getPType() << " but "
+                                    << on << " multiplies in f32";
     return false;
   }
   return true;

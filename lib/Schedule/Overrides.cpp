@@ -1,12 +1,13 @@
-//===- Overrides.cpp - field=value over a schedule ---------------------------===//
+//===- Overrides.cpp - field=value over a schedule
+//---------------------------===//
 //
 //   tile_k=32,softmax=exact,channels.k=3,skew.load_kv=-1,roles=all:4
 //
 // One table of setters for the attention part and one for the pipe part; the
 // list of legal fields in an error is made from the same tables.
 //
-// Invariant: a field that is not named keeps its value; the result satisfies the
-// attributes' own verifiers.
+// Invariant: a field that is not named keeps its value; the result satisfies
+// the attributes' own verifiers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -231,8 +232,8 @@ bool apply(Fields &f, StringRef name, StringRef value, std::string &error) {
                          llvm::is_contained(numberMaps, map)))
       return setEntry(f, map, key, value, expected) || wrong();
   }
-  error = ("unknown schedule field '" + name + "' (fields: " +
-           legalFields(f.hasPipe()) + ")")
+  error = ("unknown schedule field '" + name +
+           "' (fields: " + legalFields(f.hasPipe()) + ")")
               .str();
   return false;
 }

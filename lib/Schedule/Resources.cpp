@@ -1,4 +1,5 @@
-//===- Resources.cpp - what a block of threads needs --------------------------===//
+//===- Resources.cpp - what a block of threads needs
+//--------------------------===//
 //
 // Sums over the tiles, before any register allocation:
 //
@@ -8,8 +9,8 @@
 //              sum                 98304                Q (16 bit)        32
 //                                                       the rest          40
 //
-// Invariant: the sums are lower bounds of what the generated code uses in shared
-// memory, and estimates for registers.
+// Invariant: the sums are lower bounds of what the generated code uses in
+// shared memory, and estimates for registers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,12 +39,11 @@ Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
   r.sharedBytes = tileQ * dim * in * pipe.getDepth("q") +
                   tileK * dim * in * pipe.getDepth("k") +
                   tileK * valueDim * in * pipe.getDepth("v");
-  uint64_t words = tileQ * tileK                                 // S
+  uint64_t words = tileQ * tileK                                      // S
                    + tileQ * tileK * bytesOf(schedule.getPType()) / 4 // P
-                   + tileQ * valueDim                            // O
-                   + tileQ * dim * in / 4;                       // Q
-  r.registersPerThread =
-      (words + r.threads - 1) / r.threads + registerOverhead;
+                   + tileQ * valueDim                                 // O
+                   + tileQ * dim * in / 4;                            // Q
+  r.registersPerThread = (words + r.threads - 1) / r.threads + registerOverhead;
   return r;
 }
 
@@ -58,8 +58,8 @@ bool attn::checkResources(const Resources &resources, const TargetSpec &target,
   uint64_t total = resources.registersPerThread * resources.threads;
   if (total <= target.registersPerSM)
     return true;
-  error = "kernel needs " + std::to_string(total) +
-          " registers a block but " + std::string(target.name) + " has " +
+  error = "kernel needs " + std::to_string(total) + " registers a block but " +
+          std::string(target.name) + " has " +
           std::to_string(target.registersPerSM);
   return false;
 }

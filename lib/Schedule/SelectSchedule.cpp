@@ -1,4 +1,5 @@
-//===- SelectSchedule.cpp - attn-select-schedule -----------------------------===//
+//===- SelectSchedule.cpp - attn-select-schedule
+//-----------------------------===//
 //
 //   attn.kernel @prefill(..) attributes {target = "sm_80"}
 //   ->

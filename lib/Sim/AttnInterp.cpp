@@ -1,4 +1,5 @@
-//===- AttnInterp.cpp - tile ops of levels L1 and L2 ---------------------------------===//
+//===- AttnInterp.cpp - tile ops of levels L1 and L2
+//---------------------------------===//
 //
 // The handler of the attn dialect: work loops, the loop over key blocks, the
 // parts of the state.  Memory is in AttnMemory.cpp, hooks in AttnHooks.cpp.
@@ -27,11 +28,7 @@ oracle::Element attn::sim::elementOf(Type type) {
 }
 
 Tile *attn::sim::tileOf(Operation *op, mlir::Value value, Interp &interp) {
-  auto *tile = interp.get(value).as<Tile>();
-  if (!tile) {
-    (void)interp.fail(op, "operand is not a tile");
-    return nullptr;
-  }
+  Tile *tile = &interp.get<Tile>(value);
   if (!tile->released.empty()) {
     (void)interp.fail(op, "reads " + tile->released + " after its release");
     return nullptr;
@@ -54,8 +51,8 @@ static LogicalResult loadFields(Operation *op, const PlanHandle &plan,
     return interp.fail(op, "reads record " + Twine(index) +
                                " but the plan has " + Twine(count));
   int32_t words[8];
-  const char *from = plan.bytes() + (merges ? header.merges_offset
-                                            : header.items_offset) +
+  const char *from = plan.bytes() +
+                     (merges ? header.merges_offset : header.items_offset) +
                      index * 32;
   std::memcpy(words, from, sizeof(words));
   for (int i = 0; i < (merges ? 6 : 8); ++i)
@@ -253,8 +250,8 @@ static LogicalResult runTileOp(Operation *op, Interp &interp) {
     auto out = newTile(x.getTile());
     auto lse = newVec(x.getRowLse());
     finish(tile(x.getO()), vec(x.getM()), vec(x.getL()),
-           interp.getFloat(x.getC()),
-           x.getSink() ? &vec(x.getSink()) : nullptr, *out, *lse);
+           interp.getFloat(x.getC()), x.getSink() ? &vec(x.getSink()) : nullptr,
+           *out, *lse);
     interp.set(x.getTile(), Datum(out));
     interp.set(x.getRowLse(), Datum(lse));
   } else if (auto x = dyn_cast<MergeTileOp>(op)) {
@@ -341,7 +338,8 @@ LogicalResult attn::sim::runAttnOp(Operation *op, Interp &interp) {
 // Launch
 //===----------------------------------------------------------------------===//
 
-static Datum bindTensor(attn::TensorType type, const attn_kernel_params &params) {
+static Datum bindTensor(attn::TensorType type,
+                        const attn_kernel_params &params) {
   auto handle = std::make_shared<TensorHandle>();
   handle->element = elementOf(type.getElement());
   handle->dim = type.getDim();
@@ -373,10 +371,9 @@ LogicalResult attn::sim::runAttnKernel(Operation *op, Interp &interp) {
   state.kernel = kernel;
   state.layout.emplace(kernel);
   if (interp.params().size() < state.layout->totalBytes())
-    return interp.fail(op, "parameter struct has " +
-                               Twine(interp.params().size()) +
-                               " bytes but needs " +
-                               Twine(state.layout->totalBytes()));
+    return interp.fail(
+        op, "parameter struct has " + Twine(interp.params().size()) +
+                " bytes but needs " + Twine(state.layout->totalBytes()));
   state.params = interp.param<attn_kernel_params>(0);
   interp.addHandler("attn", runAttnOp);
   interp.addHandler("pipe", runPipeOp);
@@ -387,7 +384,8 @@ LogicalResult attn::sim::runAttnKernel(Operation *op, Interp &interp) {
       args.push_back(bindTensor(tensor, state.params));
     } else if (isa<PlanType>(arg.getType())) {
       auto plan = std::make_shared<PlanHandle>();
-      plan->header = reinterpret_cast<const attn_plan_header *>(state.params.plan);
+      plan->header =
+          reinterpret_cast<const attn_plan_header *>(state.params.plan);
       if (!plan->header)
         return interp.fail(op, "plan pointer is null");
       args.push_back(Datum(plan));

@@ -1,4 +1,5 @@
-//===- AttnInterp.h - handlers of attn and pipe ------------------*- C++ -*-===//
+//===- AttnInterp.h - handlers of attn and pipe ------------------*- C++
+//-*-===//
 //
 // Private to the simulator: the state that the tile ops share in one CTA, and
 // the handlers of the two dialects of levels L1 and L2.
@@ -80,8 +81,8 @@ mlir::LogicalResult runHookedOp(mlir::Operation *op, Interp &interp);
 mlir::LogicalResult runMemoryOp(mlir::Operation *op, Interp &interp);
 
 /// Writes a tile of Q, K or V into a channel's slot (PipeInterp.cpp).
-mlir::LogicalResult writeSlot(mlir::Operation *op, mlir::Value slot, Tile &&tile,
-                              Interp &interp);
+mlir::LogicalResult writeSlot(mlir::Operation *op, mlir::Value slot,
+                              Tile &&tile, Interp &interp);
 
 /// One CTA of an attn.kernel at level L1 or L2.
 mlir::LogicalResult runAttnKernel(mlir::Operation *kernel, Interp &interp);

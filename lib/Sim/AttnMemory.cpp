@@ -1,9 +1,11 @@
-//===- AttnMemory.cpp - loads and stores of tiles -----------------------------------===//
+//===- AttnMemory.cpp - loads and stores of tiles
+//-----------------------------------===//
 //
 // The only place of levels L1 and L2 that touches global memory.
 //
 //   element (token, head, d) of request r at
-//     r * strides.batch + (begin + token) * strides.token + head * strides.head + d
+//     r * strides.batch + (begin + token) * strides.token + head * strides.head
+//     + d
 //
 // Invariant: only live rows are read and written, and only keys below kv1.
 //
@@ -24,8 +26,8 @@ static Tile loadQuery(const TensorHandle &tensor, const RowMap &map,
     const RowMap::Row &row = map.rows[r];
     if (!row.live)
       continue;
-    int64_t at = tensor.offset(map.request, int64_t(map.qBegin) + row.token,
-                               row.head);
+    int64_t at =
+        tensor.offset(map.request, int64_t(map.qBegin) + row.token, row.head);
     for (int32_t d = 0; d < tile.cols; ++d)
       tile.row(r)[d] = oracle::loadElement(tensor.element, tensor.base, at + d);
   }
@@ -131,10 +133,10 @@ static LogicalResult loadPartial(LoadPartialOp op, Interp &interp) {
 LogicalResult attn::sim::runMemoryOp(Operation *op, Interp &interp) {
   if (auto load = dyn_cast<LoadQueryOp>(op)) {
     auto type = cast<TileType>(load.getResult().getType());
-    interp.set(load.getResult(),
-               Datum::make<Tile>(
-                   loadQuery(interp.get<TensorHandle>(load.getTensor()),
-                             interp.get<RowMap>(load.getRows()), type)));
+    interp.set(
+        load.getResult(),
+        Datum::make<Tile>(loadQuery(interp.get<TensorHandle>(load.getTensor()),
+                                    interp.get<RowMap>(load.getRows()), type)));
     return success();
   }
   if (auto load = dyn_cast<LoadKVOp>(op)) {

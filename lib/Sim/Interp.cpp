@@ -1,4 +1,5 @@
-//===- Interp.cpp - regions, scf and scalars ---------------------------------------===//
+//===- Interp.cpp - regions, scf and scalars
+//---------------------------------------===//
 //
 // The dialect-free half of the interpreter and the launch of a kernel.
 //
@@ -122,7 +123,8 @@ LogicalResult Interp::runScf(Operation *op) {
     return success();
   }
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    int64_t lo = getInt(loop.getLowerBound()), hi = getInt(loop.getUpperBound());
+    int64_t lo = getInt(loop.getLowerBound()),
+            hi = getInt(loop.getUpperBound());
     int64_t step = getInt(loop.getStep());
     if (step <= 0)
       return fail(op, "has step " + Twine(step) + " but needs at least 1");
@@ -179,7 +181,8 @@ LogicalResult attn::sim::runKernel(Operation *kernel, ArrayRef<char> params,
   else if (isa<attn::KernelOp>(kernel))
     runner = runAttnKernel;
   if (!runner) {
-    error = ("'" + kernel->getName().getStringRef() + "' is not a kernel").str();
+    error =
+        ("'" + kernel->getName().getStringRef() + "' is not a kernel").str();
     return failure();
   }
   if (options.ctas < 1) {

@@ -1,4 +1,5 @@
-//===- PipeInterp.cpp - channels and work of one role -----------------------------===//
+//===- PipeInterp.cpp - channels and work of one role
+//-----------------------------===//
 //
 // One role in order: no wait may block, so each op finds its slot in the state
 // that it needs or the run ends with the channel's name and the slot's number.
@@ -62,10 +63,14 @@ struct PipeState : HandlerState {
 
 static const char *nameOf(SlotState state) {
   switch (state) {
-  case SlotState::Free: return "free";
-  case SlotState::Producer: return "held by its producer";
-  case SlotState::Full: return "full";
-  case SlotState::Consumer: return "held by a consumer";
+  case SlotState::Free:
+    return "free";
+  case SlotState::Producer:
+    return "held by its producer";
+  case SlotState::Full:
+    return "full";
+  case SlotState::Consumer:
+    return "held by a consumer";
   }
   return "";
 }
@@ -74,23 +79,20 @@ static const char *nameOf(SlotState state) {
 static LogicalResult wrongState(Operation *op, Interp &interp,
                                 const Channel &channel, size_t index,
                                 const char *needed) {
-  return interp.fail(op, "slot " + Twine(index) + " of channel '" +
-                             channel.name + "' is " +
-                             nameOf(channel.slots[index].state) +
-                             " but must be " + needed);
+  return interp.fail(
+      op, "slot " + Twine(index) + " of channel '" + channel.name + "' is " +
+              nameOf(channel.slots[index].state) + " but must be " + needed);
 }
 
 LogicalResult attn::sim::writeSlot(Operation *op, mlir::Value value,
                                    Tile &&tile, Interp &interp) {
-  auto *handle = interp.get(value).as<SlotHandle>();
-  if (!handle)
-    return interp.fail(op, "writes into something that is not a slot");
+  auto *handle = &interp.get<SlotHandle>(value);
   Slot &slot = handle->slot();
   if (!handle->holds(SlotState::Producer, true))
     return wrongState(op, interp, *handle->channel, handle->index,
                       "held by its producer");
-  if (tile.rows != slot.payload->rows || tile.cols != slot.payload->cols)
-    return interp.fail(op, "writes a tile of another shape than the slot's");
+  assert(tile.data.size() == slot.payload->data.size() &&
+         "the slot's type gives the shape of both");
   slot.payload->data = std::move(tile.data);
   slot.written = true;
   return success();

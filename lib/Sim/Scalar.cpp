@@ -1,11 +1,12 @@
-//===- Scalar.cpp - scalar arithmetic of every level ---------------------------===//
+//===- Scalar.cpp - scalar arithmetic of every level
+//---------------------------===//
 //
 // The table of ops: for each arith or math op the function that runs it.
 //
 //   arith.addi : i8   ->  wrap(a + b, 8)
 //
-// Invariant: results are normalised (sign extended, i1 as 0 or 1, floats rounded
-// to their type), whatever the operands.
+// Invariant: results are normalised (sign extended, i1 as 0 or 1, floats
+// rounded to their type), whatever the operands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -144,16 +145,36 @@ void compareInts(Word *w, const Instr &in) {
   uint64_t ua = zext(a, in.inWidth), ub = zext(b, in.inWidth);
   bool r = false;
   switch (static_cast<arith::CmpIPredicate>(in.index)) {
-  case arith::CmpIPredicate::eq: r = a == b; break;
-  case arith::CmpIPredicate::ne: r = a != b; break;
-  case arith::CmpIPredicate::slt: r = a < b; break;
-  case arith::CmpIPredicate::sle: r = a <= b; break;
-  case arith::CmpIPredicate::sgt: r = a > b; break;
-  case arith::CmpIPredicate::sge: r = a >= b; break;
-  case arith::CmpIPredicate::ult: r = ua < ub; break;
-  case arith::CmpIPredicate::ule: r = ua <= ub; break;
-  case arith::CmpIPredicate::ugt: r = ua > ub; break;
-  case arith::CmpIPredicate::uge: r = ua >= ub; break;
+  case arith::CmpIPredicate::eq:
+    r = a == b;
+    break;
+  case arith::CmpIPredicate::ne:
+    r = a != b;
+    break;
+  case arith::CmpIPredicate::slt:
+    r = a < b;
+    break;
+  case arith::CmpIPredicate::sle:
+    r = a <= b;
+    break;
+  case arith::CmpIPredicate::sgt:
+    r = a > b;
+    break;
+  case arith::CmpIPredicate::sge:
+    r = a >= b;
+    break;
+  case arith::CmpIPredicate::ult:
+    r = ua < ub;
+    break;
+  case arith::CmpIPredicate::ule:
+    r = ua <= ub;
+    break;
+  case arith::CmpIPredicate::ugt:
+    r = ua > ub;
+    break;
+  case arith::CmpIPredicate::uge:
+    r = ua >= ub;
+    break;
   }
   w[in.dst].i = r;
 }
@@ -214,12 +235,12 @@ void fmaF(Word *w, const Instr &in) {
   w[in.dst].f = std::fma(w[in.in[0]].f, w[in.in[1]].f, w[in.in[2]].f);
 }
 void toBf16(Word *w, const Instr &in) {
-  w[in.dst].f = attn::oracle::roundTo(attn::oracle::Element::BF16,
-                                      w[in.in[0]].f);
+  w[in.dst].f =
+      attn::oracle::roundTo(attn::oracle::Element::BF16, w[in.in[0]].f);
 }
 void toF16(Word *w, const Instr &in) {
-  w[in.dst].f = attn::oracle::roundTo(attn::oracle::Element::F16,
-                                      w[in.in[0]].f);
+  w[in.dst].f =
+      attn::oracle::roundTo(attn::oracle::Element::F16, w[in.in[0]].f);
 }
 /// A float op on a 16-bit type: computed in f32, rounded by `index`.
 void copyF(Word *w, const Instr &in) { w[in.dst].f = w[in.in[0]].f; }
@@ -230,22 +251,54 @@ void compareFloats(Word *w, const Instr &in) {
   bool r = false;
   using P = arith::CmpFPredicate;
   switch (static_cast<P>(in.index)) {
-  case P::AlwaysFalse: r = false; break;
-  case P::AlwaysTrue: r = true; break;
-  case P::OEQ: r = a == b; break;
-  case P::OGT: r = a > b; break;
-  case P::OGE: r = a >= b; break;
-  case P::OLT: r = a < b; break;
-  case P::OLE: r = a <= b; break;
-  case P::ONE: r = !unordered && a != b; break;
-  case P::ORD: r = !unordered; break;
-  case P::UEQ: r = unordered || a == b; break;
-  case P::UGT: r = unordered || a > b; break;
-  case P::UGE: r = unordered || a >= b; break;
-  case P::ULT: r = unordered || a < b; break;
-  case P::ULE: r = unordered || a <= b; break;
-  case P::UNE: r = unordered || a != b; break;
-  case P::UNO: r = unordered; break;
+  case P::AlwaysFalse:
+    r = false;
+    break;
+  case P::AlwaysTrue:
+    r = true;
+    break;
+  case P::OEQ:
+    r = a == b;
+    break;
+  case P::OGT:
+    r = a > b;
+    break;
+  case P::OGE:
+    r = a >= b;
+    break;
+  case P::OLT:
+    r = a < b;
+    break;
+  case P::OLE:
+    r = a <= b;
+    break;
+  case P::ONE:
+    r = !unordered && a != b;
+    break;
+  case P::ORD:
+    r = !unordered;
+    break;
+  case P::UEQ:
+    r = unordered || a == b;
+    break;
+  case P::UGT:
+    r = unordered || a > b;
+    break;
+  case P::UGE:
+    r = unordered || a >= b;
+    break;
+  case P::ULT:
+    r = unordered || a < b;
+    break;
+  case P::ULE:
+    r = unordered || a <= b;
+    break;
+  case P::UNE:
+    r = unordered || a != b;
+    break;
+  case P::UNO:
+    r = unordered;
+    break;
   }
   w[in.dst].i = r;
 }
@@ -346,7 +399,8 @@ static bool wordOfAttr(Attribute attr, Word &word) {
   if (auto integer = dyn_cast<IntegerAttr>(attr)) {
     if (integer.getValue().getBitWidth() > 64)
       return false;
-    word.i = wrap(integer.getValue().getSExtValue(), widthOf(integer.getType()));
+    word.i =
+        wrap(integer.getValue().getSExtValue(), widthOf(integer.getType()));
     return true;
   }
   if (auto real = dyn_cast<FloatAttr>(attr)) {

@@ -1,4 +1,5 @@
-//===- Tiles.cpp - arithmetic of the tile ops ----------------------------------===//
+//===- Tiles.cpp - arithmetic of the tile ops
+//----------------------------------===//
 //
 // f32 arithmetic with the guards that the op descriptions ask for.
 //
@@ -81,8 +82,9 @@ void attn::sim::rowMax(const Tile &s, const RowVec &m, RowVec &result) {
 void attn::sim::alpha(const RowVec &m, const RowVec &mNew, float c,
                       RowVec &result) {
   for (size_t r = 0; r < m.data.size(); ++r)
-    result.data[r] =
-        mNew.data[r] == negInf ? 1.0f : std::exp2(c * (m.data[r] - mNew.data[r]));
+    result.data[r] = mNew.data[r] == negInf
+                         ? 1.0f
+                         : std::exp2(c * (m.data[r] - mNew.data[r]));
 }
 
 void attn::sim::expTile(const Tile &s, const RowVec &m, float c, bool frozen,
@@ -154,7 +156,8 @@ void attn::sim::mergeTile(const Tile &a, const RowVec &lseA, const Tile &b,
       lse.data[r] = negInf;
       continue;
     }
-    float wa = std::exp2((la - top) * log2e), wb = std::exp2((lb - top) * log2e);
+    float wa = std::exp2((la - top) * log2e),
+          wb = std::exp2((lb - top) * log2e);
     float sum = wa + wb;
     lse.data[r] = top + std::log2(sum) * ln2;
     for (int32_t d = 0; d < a.cols; ++d) {

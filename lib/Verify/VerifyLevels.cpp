@@ -52,8 +52,8 @@ LogicalResult makeCase(KernelOp kernel, const VerifyOptions &options, Case &out)
   auto attention = *kernel.getBody().front().getOps<AttentionOp>().begin();
   workload::Options inputs;
   inputs.seed = options.seed;
-  inputs.element = elementOf(cast<TensorType>(attention.getQuery().getType()).getElement());
-  inputs.output = elementOf(cast<TensorType>(attention.getOutput().getType()).getElement());
+  inputs.element = elementOf(cast<attn::TensorType>(attention.getQuery().getType()).getElement());
+  inputs.output = elementOf(cast<attn::TensorType>(attention.getOutput().getType()).getElement());
   std::string error;
   if (!workload::Workload::make(workloadDescOf(out.kernel), options.batch, inputs, out.workload,
                                 error) ||
@@ -153,7 +153,7 @@ LoweringOptions loweringOf(const VerifyOptions &options) {
 FailureOr<std::vector<LevelResult>> attn::verifyLowered(ModuleOp source, ModuleOp lowered,
                                                         StringRef level,
                                                         const VerifyOptions &options) {
-  sim::registerFragInterp();
+  sim::registerFragKernels();
   OwningOpRef<ModuleOp> problem = lowerTo(source, loweringOf(options), Level::Problem);
   if (!problem)
     return failure();
@@ -169,7 +169,7 @@ FailureOr<std::vector<LevelResult>> attn::verifyLowered(ModuleOp source, ModuleO
 
 FailureOr<std::vector<LevelResult>> attn::verifyEachLevel(ModuleOp source,
                                                           const VerifyOptions &options) {
-  sim::registerFragInterp();
+  sim::registerFragKernels();
   OwningOpRef<ModuleOp> module = prepare(source, options);
   LoweringOptions lowering = loweringOf(options);
   OwningOpRef<ModuleOp> problem = lowerTo(*module, lowering, Level::Problem);

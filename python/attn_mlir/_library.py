@@ -49,5 +49,6 @@ def load(path, abi_version=ABI_VERSION):
     except (OSError, AttributeError) as error:
         raise ImportError(f"{path} is not the runtime: {error}") from error
     if found != abi_version:
-        raise ImportError(f"{path} has binary contract {found} but this package needs {abi_version}")
+        raise ImportError(f"{path} has binary contract {found} but this package needs "
+                          f"{abi_version}")
     return library

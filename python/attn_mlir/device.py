@@ -7,8 +7,8 @@
 On "cpu" device memory is host memory, every call is synchronous and streams are
 None.
 
-Invariant: an object keeps its device open, so memory is never released into a
-closed device.
+Invariant: memory and streams keep the C device open, so they are never released
+into a closed one, in whatever order the Python objects go.
 """
 
 import ctypes
@@ -19,6 +19,7 @@ from ._c import CopyKind, lib
 from .bundle import plain
 from .handles import Handle, create, invalid
 from .tensors import ITEM_BYTES, Tensor, packed_strides
+from .values import int32
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,19 @@ def _bytes_of(tensor, what):
     return tensor.elements * item
 
 
+class DeviceOwner:
+    """The C device: open until the last Python object that needs it is gone."""
+
+    def __init__(self, handle):
+        self.handle = handle
+        self._free = lib.attnrt_device_close
+
+    def __del__(self):
+        self._free(self.handle)
+
+
 class Device(Handle):
-    """The cpu, or a cuda device.
+    """The cpu, or a cuda device.  Memory, streams and kernels of it outlive close().
 
     name       "cpu", "cuda" (= "cuda:0") or "cuda:N"
     threads    cpu: worker threads; 0: all processors
@@ -76,13 +88,14 @@ class Device(Handle):
     """
 
     _kind = "device"
-    _release = "attnrt_device_close"
 
     def __init__(self, name="cpu", *, threads=0, max_arch=None, driver=None):
-        options = _c.DeviceOptions(driver.encode() if driver else None, threads,
+        options = _c.DeviceOptions(driver.encode() if driver else None, int32("threads", threads),
                                    max_arch.encode() if max_arch else None)
         super().__init__(create(lib.attnrt_device_open, name.encode(), ctypes.byref(options)))
-        self.name = "cuda:0" if name == "cuda" else name
+        self._owner = DeviceOwner(self._handle)
+        # One name for one device, as tensors name it.
+        self.name = f"cuda:{int(name[5:] or 0)}" if name.startswith("cuda") else name
 
     @property
     def info(self):
@@ -94,8 +107,8 @@ class Device(Handle):
         return DeviceInfo(**values)
 
     def alloc(self, size):
-        """Memory of `size` bytes, 256-byte aligned.  OUT_OF_MEMORY with the number."""
-        return Memory(self, size)
+        """Memory of `size` bytes, 256-byte aligned.  Raises AttnError OUT_OF_MEMORY."""
+        return Memory(self.owner, self.name, size)
 
     def stream(self):
         """A new Stream."""
@@ -115,14 +128,13 @@ class Memory(Handle):
 
     _kind = "memory"
 
-    def __init__(self, device, size):
+    def __init__(self, owner, name, size):
         if size < 0:
             raise invalid(f"memory of {size} bytes was asked for but the least is 0")
-        super().__init__(create(lib.attnrt_mem_alloc, device.handle, size))
-        self.device = device
+        super().__init__(create(lib.attnrt_mem_alloc, owner.handle, size), owner)
         self.size = size
-        # The C device lives until its last memory is released.
-        self._free = lambda pointer: lib.attnrt_mem_free(device.handle, pointer)
+        self._name = name
+        self._free = lambda pointer: lib.attnrt_mem_free(owner.handle, pointer)
 
     @property
     def pointer(self):
@@ -132,7 +144,7 @@ class Memory(Handle):
         """Copies a packed host tensor to the begin of this memory."""
         tensor = Tensor.of(source)
         size = self._fits(_bytes_of(tensor, "the source"))
-        lib.attnrt_mem_copy(self.device.handle, self.pointer, tensor.pointer, size,
+        lib.attnrt_mem_copy(self.owner.handle, self.pointer, tensor.pointer, size,
                             CopyKind.HOST_TO_DEVICE, stream_pointer(stream))
 
     def copy_to(self, target, stream=None):
@@ -141,17 +153,17 @@ class Memory(Handle):
         if tensor.readonly:
             raise invalid("the target of the copy is read-only")
         size = self._fits(_bytes_of(tensor, "the target"))
-        lib.attnrt_mem_copy(self.device.handle, tensor.pointer, self.pointer, size,
+        lib.attnrt_mem_copy(self.owner.handle, tensor.pointer, self.pointer, size,
                             CopyKind.DEVICE_TO_HOST, stream_pointer(stream))
 
     def fill(self, value, stream=None):
         """Sets every byte."""
-        lib.attnrt_mem_set(self.device.handle, self.pointer, value, self.size,
+        lib.attnrt_mem_set(self.owner.handle, self.pointer, value, self.size,
                            stream_pointer(stream))
 
     def view(self, shape, dtype):
         """A packed Tensor on this memory."""
-        tensor = Tensor(self.pointer, packed_strides(shape), shape, dtype, self.device.name,
+        tensor = Tensor(self.pointer, packed_strides(shape), shape, dtype, self._name,
                         keep=self)
         self._fits(_bytes_of(tensor, "the view"))
         return tensor
@@ -168,16 +180,16 @@ class Stream(Handle):
     _kind = "stream"
 
     def __init__(self, device):
-        super().__init__(create(lib.attnrt_stream_create, device.handle))
-        self.device = device
-        self._free = lambda pointer: lib.attnrt_stream_destroy(device.handle, pointer)
+        owner = device.owner
+        super().__init__(create(lib.attnrt_stream_create, owner.handle), owner)
+        self._free = lambda pointer: lib.attnrt_stream_destroy(owner.handle, pointer)
 
     @property
     def pointer(self):
         return self._handle
 
     def synchronize(self):
-        self.device.synchronize(self.pointer)
+        lib.attnrt_stream_synchronize(self.owner.handle, self.pointer)
 
 
 class Event(Handle):

@@ -19,8 +19,9 @@ class Handle:
     _kind = "object"
     _release = None  # name of the C function
 
-    def __init__(self, handle):
+    def __init__(self, handle, owner=None):
         self._handle = handle
+        self._owner = owner
         self._free = getattr(lib, self._release) if self._release else None
 
     @property
@@ -30,11 +31,19 @@ class Handle:
             raise AttnError(Status.INVALID_ARGUMENT, f"{self._kind} is closed")
         return self._handle
 
+    @property
+    def owner(self):
+        """What keeps the C device open; AttnError if this object is closed."""
+        if not getattr(self, "_owner", None):
+            raise AttnError(Status.INVALID_ARGUMENT, f"{self._kind} is closed")
+        return self._owner
+
     def close(self):
         """Releases the object.  Closing twice is allowed."""
         handle, self._handle = getattr(self, "_handle", None), None
-        if handle:
+        if handle and self._free:
             self._free(handle)
+        self._free = self._owner = None
 
     def __enter__(self):
         return self

@@ -155,7 +155,8 @@ def _from_buffer(value):
     if text in ("l", "L") and view.itemsize in (4, 8):
         text = {("l", 4): "i", ("L", 4): "I", ("l", 8): "q", ("L", 8): "Q"}[text, view.itemsize]
     shape = tuple(view.shape[i] for i in range(view.ndim))
-    strides = element_strides([view.strides[i] for i in range(view.ndim)], view.itemsize)
+    strides = (element_strides([view.strides[i] for i in range(view.ndim)], view.itemsize)
+               if view.strides else packed_strides(shape))
     return Tensor(view.buf or 0, strides, shape, _FORMATS.get(text, f"format '{text}'"), "cpu",
                   bool(view.readonly), export)
 

@@ -31,12 +31,7 @@ attnrt_status Bundle::openFile(const char *path,
   if (fd < 0)
     return fail(ATTNRT_IO_ERROR, "cannot open '%s': %s", path, strerror(errno));
   struct stat info;
-  if (fstat(fd, &info) != 0) {
-    int code = errno;
-    close(fd);
-    return fail(ATTNRT_IO_ERROR, "cannot read '%s': %s", path, strerror(code));
-  }
-  if (!S_ISREG(info.st_mode)) {
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
     close(fd);
     return fail(ATTNRT_IO_ERROR, "'%s' is not a regular file", path);
   }

@@ -16,7 +16,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cinttypes>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -63,9 +62,10 @@ private:
                      const char *&out) const {
     if (s->size() == 0)
       return bad("%s is empty", what);
-    if (strlen(s->c_str()) != s->size())
-      return bad("%s has %u bytes but a zero byte after %zu", what, s->size(),
-                 strlen(s->c_str()));
+    for (uint32_t i = 0; i < s->size(); ++i)
+      if (s->Data()[i] == 0)
+        return bad("%s has %u bytes but a zero byte after %u", what, s->size(),
+                   i);
     out = s->c_str();
     return ATTNRT_OK;
   }
@@ -73,8 +73,8 @@ private:
   attnrt_status range(const char *what, int64_t value, int64_t low,
                       int64_t high) const {
     if (value < low || value > high)
-      return bad("%s is %" PRId64 " but must lie in [%" PRId64 ", %" PRId64 "]",
-                 what, value, low, high);
+      return bad("%s is %ld but must lie in [%ld, %ld]", what, value, low,
+                 high);
     return ATTNRT_OK;
   }
 
@@ -164,14 +164,13 @@ attnrt_status Verifier::spans() const {
   uint64_t end = ATTN_PARAMS_FIXED_BYTES;
   for (const Span &span : list) {
     if (span.begin < end)
-      return bad("'%s' has offset %" PRIu64 " but bytes up to %" PRIu64
-                 " are taken",
-                 span.name, span.begin, end);
+      return bad("'%s' has offset %lu but bytes up to %lu are taken", span.name,
+                 span.begin, end);
     end = span.end;
   }
   for (const Specialisation &s : entry.specialisations)
     if (s.info.params_bytes < end)
-      return bad("parameter struct has %u bytes but its fields need %" PRIu64,
+      return bad("parameter struct has %u bytes but its fields need %lu",
                  s.info.params_bytes, end);
   return ATTNRT_OK;
 }
@@ -358,15 +357,15 @@ attnrt_status verifyHeader(const uint8_t *bytes, size_t size) {
   auto payload = readAt<uint64_t>(bytes, 16);
   if (payload != size - kHeaderBytes)
     return fail(ATTNRT_BAD_BUNDLE,
-                "bundle has %zu payload bytes but its header says %" PRIu64,
+                "bundle has %zu payload bytes but its header says %lu",
                 size - kHeaderBytes, payload);
   XXH128_hash_t hash = XXH3_128bits(bytes + kHeaderBytes, payload);
   auto low = readAt<uint64_t>(bytes, 24), high = readAt<uint64_t>(bytes, 32);
   if (hash.low64 != low || hash.high64 != high)
-    return fail(ATTNRT_BAD_BUNDLE,
-                "bundle hash is 0x%016" PRIx64 "%016" PRIx64
-                " but its bytes give 0x%016" PRIx64 "%016" PRIx64,
-                high, low, uint64_t(hash.high64), uint64_t(hash.low64));
+    return fail(
+        ATTNRT_BAD_BUNDLE,
+        "bundle hash is 0x%016lx%016lx but its bytes give 0x%016lx%016lx", high,
+        low, uint64_t(hash.high64), uint64_t(hash.low64));
   return ATTNRT_OK;
 }
 

@@ -19,7 +19,8 @@ Driver::~Driver() {
 attnrt_status Driver::open(const char *path, std::shared_ptr<Driver> &result) {
   const char *name = path ? path : "libcuda.so.1";
   std::shared_ptr<Driver> driver(new Driver);
-  driver->library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  // Never unloaded: the driver has threads and exit handlers of its own.
+  driver->library = dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   // The name is stated even when the loader's text has it: libcuda.so.1 is
   // what to look for, whatever path was given.
   if (!driver->library)

@@ -11,7 +11,6 @@
 #include "attn/Plan/MaskVisibility.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cstdlib>
 #include <cstring>
 
@@ -61,10 +60,10 @@ attnrt_status Plan::lengths(const char *name, const attnrt_plan_params &params,
                     name, r, lens[r], result[r]);
     } else if (ragged) {
       if (next > INT32_MAX)
-        return fail(ATTNRT_LIMIT,
-                    "request %d begins at %s token %" PRId64
-                    " but a record counts to %d",
-                    r, name, next, INT32_MAX);
+        return fail(
+            ATTNRT_LIMIT,
+            "request %d begins at %s token %ld but a record counts to %d", r,
+            name, next, INT32_MAX);
       begins[r] = int32_t(next);
       next += std::max(lens[r], 0); // a negative one is refused by the planner
     }
@@ -168,7 +167,7 @@ attnrt_status Plan::reserveScratch(uint64_t bytes) {
   if (posix_memalign(&scratch, 64, bytes) != 0) {
     scratch = nullptr;
     return fail(ATTNRT_OUT_OF_MEMORY,
-                "no memory for %" PRIu64 " bytes of planning scratch", bytes);
+                "no memory for %lu bytes of planning scratch", bytes);
   }
   scratchBytes = bytes;
   return ATTNRT_OK;
@@ -209,8 +208,8 @@ attnrt_status Plan::build(const attnrt_plan_params &params, void *memory,
   WorkspaceLayout layout(*kernel, capacity.planBytes, capacity.slots);
   if (bytes < layout.bytes)
     return fail(ATTNRT_TOO_SMALL,
-                "plan needs %" PRIu64 " bytes but the workspace has %zu",
-                layout.bytes, bytes);
+                "plan needs %lu bytes but the workspace has %zu", layout.bytes,
+                bytes);
   if (!memory || uintptr_t(memory) % 256)
     return fail(ATTNRT_INVALID_ARGUMENT,
                 "workspace begins %u bytes past a multiple of 256 or is null",

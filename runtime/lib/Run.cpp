@@ -10,7 +10,6 @@
 #include "Plan.h"
 
 #include <algorithm>
-#include <cinttypes>
 #include <cmath>
 #include <cstring>
 
@@ -135,26 +134,24 @@ private:
         continue; // multiplied by 0 only
       if (stride.value < 0)
         return fail(ATTNRT_INVALID_ARGUMENT,
-                    "%s %s stride is %" PRId64 " but the least is 0", use.name,
+                    "%s %s stride is %ld but the least is 0", use.name,
                     stride.name, stride.value);
       if (stride.value % use.strideMultiple)
         return fail(ATTNRT_INVALID_ARGUMENT,
-                    "%s %s stride is %" PRId64
-                    " but the kernel needs a multiple of %u",
+                    "%s %s stride is %ld but the kernel needs a multiple of %u",
                     use.name, stride.name, stride.value, use.strideMultiple);
       needed += __int128(stride.value) * stride.last;
     }
     constexpr int64_t most = INT64_MAX / 8;
     if (needed > most)
       return fail(ATTNRT_LIMIT,
-                  "%s spans more than %" PRId64
-                  " elements with strides %" PRId64 ", %" PRId64 ", %" PRId64,
+                  "%s spans more than %ld elements with strides %ld, %ld, %ld",
                   use.name, most, t.strides.batch, t.strides.token,
                   t.strides.head);
     if (t.elements && uint64_t(needed) > t.elements)
       return fail(ATTNRT_INVALID_ARGUMENT,
-                  "%s needs %" PRIu64 " elements but the tensor has %" PRIu64,
-                  use.name, uint64_t(needed), t.elements);
+                  "%s needs %lu elements but the tensor has %lu", use.name,
+                  uint64_t(needed), t.elements);
     return ATTNRT_OK;
   }
 

@@ -2,7 +2,7 @@
 //
 // A failing function sets the text of its thread and returns the status:
 //
-//   return fail(ATTNRT_TOO_SMALL, "plan needs %zu bytes but ...", n, m);
+//   return fail(ATTNRT_TOO_SMALL, "plan needs %zu bytes", n);
 //
 // Callers pass a failure on with ATTNRT_TRY.  No exception crosses, or exists
 // inside, the runtime.

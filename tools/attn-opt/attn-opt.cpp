@@ -1,4 +1,4 @@
-//===- attn-opt.cpp - passes over text, level by level ------------------------===//
+//===- attn-opt.cpp - passes over text, level by level --------------------===//
 //
 //   attn-opt --attn-peel-classes kernel.mlir
 //   attn-opt --level=L1 kernel.mlir     # pipe.* and llvm.* no longer parse
@@ -39,8 +39,9 @@ int main(int argc, char **argv) {
   }
   // Known to the option parser for --help; its value was read above.
   static llvm::cl::opt<std::string> levelOption(
-      "level", llvm::cl::desc("register only the dialects of one level "
-                              "(L0, L1, L2, L3, L4, all)"),
+      "level",
+      llvm::cl::desc("register only the dialects of one level "
+                     "(L0, L1, L2, L3, L4, all)"),
       llvm::cl::init("all"));
 
   mlir::DialectRegistry registry;

@@ -1,23 +1,18 @@
 //===- attn-translate.cpp - kernels to text outside MLIR ------------------===//
 //
-//   attn-translate --attn-to-ptx --attn-target=sm_80 k.frag.mlir
-//   attn-translate --attn-to-llvmir k.frag.mlir
-//   attn-translate --attn-to-ptxas k.frag.mlir    one line a kernel
+//   attn-translate --attn-to-ptx --attn-target=sm_80 llama3.mlir
+//   attn-translate --attn-to-ptxas prefill.frag.mlir      one line a kernel
+//   attn-translate --attn-to-llvmir --attn-target=cpu llama3.mlir
+//   attn-translate --attn-report llama3.mlir
 //
-// Input is level L3 (frag) or L4 (llvm and nvvm).
+// Input is level L0 (every pass runs) or L3 and below (the last ones do).
 //
 //===----------------------------------------------------------------------===//
 
-#include "attn/Conversion/Passes.h"
-#include "attn/Dialect/Frag/IR/Frag.h"
-#include "attn/Emit/PTX.h"
+#include "attn/Compiler/Compiler.h"
+#include "attn/InitAll.h"
+#include "attn/Target/TargetSpec.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Tools/mlir-translate/MlirTranslateMain.h"
@@ -27,91 +22,99 @@
 #include "llvm/Support/CommandLine.h"
 
 using namespace mlir;
+using namespace attn;
+namespace cl = llvm::cl;
 
-static llvm::cl::opt<std::string>
-    targetName("attn-target", llvm::cl::desc("target of the kernels"),
-               llvm::cl::init("sm_80"));
-static llvm::cl::opt<std::string>
-    ptxasPath("attn-ptxas", llvm::cl::desc("ptxas to use instead of the one "
-                                           "that is found"),
-              llvm::cl::init(""));
+static cl::opt<std::string> targetName("attn-target", cl::desc("target of the kernels"),
+                                       cl::init("sm_80"));
+static cl::opt<std::string> schedule("attn-schedule",
+                                     cl::desc("schedule overrides, field=value,..."));
+static cl::opt<int64_t> tokens("attn-tokens", cl::desc("tokens of the report"), cl::init(4096));
+static cl::opt<std::string> ptxasPath("attn-ptxas",
+                                      cl::desc("ptxas to use instead of the one that is found"));
 
-static void registerDialects(DialectRegistry &registry) {
-  registry.insert<attn::frag::FragDialect, arith::ArithDialect,
-                  cf::ControlFlowDialect, math::MathDialect, scf::SCFDialect>();
-  attn::registerPTXTranslation(registry);
+static LoweringOptions options() {
+  LoweringOptions o;
+  o.target = targetName;
+  o.schedule = schedule;
+  return o;
 }
 
-static FailureOr<ModuleOp> lower(Operation *op) {
-  // The parser wraps whatever stands at the top into a module.
+/// The module at L4; null after diagnostics.
+static OwningOpRef<ModuleOp> lower(Operation *op) {
   auto module = cast<ModuleOp>(op);
-  PassManager passes(op->getContext());
-  passes.addPass(attn::createFragToNVVM());
-  if (failed(passes.run(module)))
-    return failure();
-  return module;
+  if (!module.getOps<KernelOp>().empty())
+    return lowerTo(module, options(), Level::Base);
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager pm(op->getContext());
+  addNVVMPasses(pm);
+  if (failed(pm.run(*copy)))
+    return nullptr;
+  return copy;
 }
 
-static FailureOr<std::string> toPTX(Operation *op,
-                                    const attn::TargetSpec *&target) {
+static FailureOr<std::string> makePTX(Operation *op, const TargetSpec *&target) {
   std::string error;
-  target = attn::findTarget(targetName.getValue(), error);
+  target = findTarget(targetName.getValue(), error);
   if (!target)
     return op->emitError(error);
-  FailureOr<ModuleOp> module = lower(op);
-  if (failed(module))
+  OwningOpRef<ModuleOp> module = lower(op);
+  if (!module)
     return failure();
-  return attn::emitPTX(*module, *target);
+  return emitPTX(*module, *target);
 }
 
-static LogicalResult translateToPTX(Operation *op, llvm::raw_ostream &os) {
-  const attn::TargetSpec *target = nullptr;
-  FailureOr<std::string> ptx = toPTX(op, target);
-  if (failed(ptx))
-    return failure();
-  os << *ptx;
-  return success();
+static LogicalResult toPTX(Operation *op, llvm::raw_ostream &os) {
+  const TargetSpec *target = nullptr;
+  FailureOr<std::string> ptx = makePTX(op, target);
+  if (succeeded(ptx))
+    os << *ptx;
+  return ptx;
 }
 
-static LogicalResult translateToPtxas(Operation *op, llvm::raw_ostream &os) {
-  const attn::TargetSpec *target = nullptr;
-  FailureOr<std::string> ptx = toPTX(op, target);
+static LogicalResult toPtxas(Operation *op, llvm::raw_ostream &os) {
+  const TargetSpec *target = nullptr;
+  FailureOr<std::string> ptx = makePTX(op, target);
   if (failed(ptx))
     return failure();
   std::string error;
-  attn::PtxasResult result;
-  std::optional<std::string> ptxas = attn::findPtxas(ptxasPath, error);
-  if (!ptxas || !attn::runPtxas(*ptx, *target, *ptxas, result, error) ||
-      !attn::checkPtxasResult(result, error))
+  PtxasResult result;
+  std::optional<std::string> ptxas = findPtxas(ptxasPath, error);
+  if (!ptxas || !runPtxas(*ptx, *target, *ptxas, result, error) ||
+      !checkPtxasResult(result, error))
     return op->emitError(error);
-  for (const attn::PtxasKernel &kernel : result.kernels)
-    os << "kernel " << kernel.name << ": " << kernel.registers
-       << " registers, " << kernel.spillStoreBytes + kernel.spillLoadBytes
-       << " bytes spilled, " << kernel.stackBytes << " bytes of stack, cubin "
-       << (result.cubin.empty() ? "empty" : "made") << "\n";
+  for (const PtxasKernel &kernel : result.kernels)
+    os << "kernel " << kernel.name << ": " << kernel.registers << " registers, "
+       << kernel.spillStoreBytes + kernel.spillLoadBytes << " bytes spilled, " << kernel.stackBytes
+       << " bytes of stack, cubin " << (result.cubin.empty() ? "empty" : "made") << "\n";
   return success();
 }
 
-static LogicalResult translateToLLVMIR(Operation *op, llvm::raw_ostream &os) {
-  FailureOr<ModuleOp> module = lower(op);
-  if (failed(module))
+static LogicalResult toLLVMIR(Operation *op, llvm::raw_ostream &os) {
+  OwningOpRef<ModuleOp> module = lower(op);
+  if (!module)
     return failure();
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> translated =
-      translateModuleToLLVMIR(*module, context);
+  std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(*module, context);
   if (!translated)
     return failure();
   translated->print(os, nullptr);
   return success();
 }
 
+static LogicalResult toReport(Operation *op, llvm::raw_ostream &os) {
+  return printReport(cast<ModuleOp>(op), options(), tokens, os);
+}
+
 int main(int argc, char **argv) {
-  TranslateFromMLIRRegistration ptx("attn-to-ptx", "kernels to PTX",
-                                    translateToPTX, registerDialects);
-  TranslateFromMLIRRegistration ptxas(
-      "attn-to-ptxas", "kernels through ptxas, registers and spills",
-      translateToPtxas, registerDialects);
-  TranslateFromMLIRRegistration llvmir("attn-to-llvmir", "kernels to LLVM IR",
-                                       translateToLLVMIR, registerDialects);
+  auto init = [](DialectRegistry &registry) {
+    registerDialects(registry, levels::all);
+    registerPTXTranslation(registry);
+  };
+  TranslateFromMLIRRegistration ptx("attn-to-ptx", "kernels to PTX", toPTX, init);
+  TranslateFromMLIRRegistration ptxas("attn-to-ptxas",
+                                      "kernels through ptxas, registers and spills", toPtxas, init);
+  TranslateFromMLIRRegistration llvmir("attn-to-llvmir", "kernels to LLVM IR", toLLVMIR, init);
+  TranslateFromMLIRRegistration report("attn-report", "work and data movement", toReport, init);
   return failed(mlirTranslateMain(argc, argv, "attn kernels to text\n"));
 }

@@ -12,6 +12,7 @@
 #include "attn/Compiler/Compiler.h"
 #include "attn/Dialect/Attn/IR/Attn.h"
 #include "attn/Emit/Bundle.h"
+#include "attn/Emit/PTX.h"
 #include "attn/InitAll.h"
 #include "attn/Target/TargetSpec.h"
 #include "attn/Verify/VerifyLevels.h"
@@ -206,7 +207,8 @@ int main(int argc, char **argv) {
     return fail(error);
 
   DialectRegistry registry;
-  registerAllDialects(registry);
+  registerDialects(registry, levels::all);
+  registerPTXTranslation(registry);
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
   llvm::SourceMgr sources;

@@ -1,13 +1,13 @@
-//===- EncodeHook.h - hook region to postfix program ---------------*- C++ -*-===//
+//===- EncodeHook.h - hook region to postfix program ------------*- C++ -*-===//
 //
-// The one encoding of hooks (attn/ABI/HookExpr.h) that the bundle holds and that
-// the interval analysis, the oracle and the planner evaluate:
+// The one encoding of hooks (attn/ABI/HookExpr.h) that the bundle holds and
+// that the interval analysis, the oracle and the planner evaluate:
 //
 //   %d = arith.subi %q, %k        arg q | arg k | sub | set 0 |
 //   ... two uses of %d       ->   get 0 | imm 0 | icmp ge | get 0 | ...
 //
-// Invariant: the program gives the value that the compiled hook gives, for every
-// argument.  What cannot be said in it is refused by name.
+// Invariant: the program gives the value that the compiled hook gives, for
+// every argument.  What cannot be said in it is refused by name.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_ANALYSIS_ENCODEHOOK_H

@@ -1,4 +1,4 @@
-//===- InlineHook.h - clone a hook's body at a builder ------------*- C++ -*-===//
+//===- InlineHook.h - clone a hook's body at a builder ----------*- C++ -*-===//
 //
 // Used where hooks become code: CPU lowering (scalars and vectors), L2 -> L3
 // (scalars).  Arguments may be scalars or vectors of one shape; operations are
@@ -39,8 +39,8 @@ struct HookReads {
       element;
 };
 
-/// Clones `hook` in front of the builder's insertion point and returns the value
-/// that it yields.  Reports errors at the operation of the hook.
+/// Clones `hook` in front of the builder's insertion point and returns the
+/// value that it yields.  Reports errors at the operation of the hook.
 mlir::FailureOr<mlir::Value> inlineHook(mlir::OpBuilder &builder, HookOp hook,
                                         mlir::ValueRange args,
                                         const HookReads &reads);

@@ -1,8 +1,8 @@
-//===- ParamLayout.h - byte offsets of a kernel's parameters ------*- C++ -*-===//
+//===- ParamLayout.h - byte offsets of a kernel's parameters ----*- C++ -*-===//
 //
 // The fixed part is attn_kernel_params; behind it lie the variant's parameters
-// (4 bytes each) and tables (attn_table_param, 8-byte aligned), both in order of
-// declaration:
+// (4 bytes each) and tables (attn_table_param, 8-byte aligned), both in order
+// of declaration:
 //
 //   q 0, k 8, ..., scale 192, param.window 200, table.doc.data 208, ...
 //

@@ -16,9 +16,6 @@ namespace attn {
 /// Appends the passes after attn-to-cpu to a pipeline over modules.
 void buildCPULoweringPipeline(mlir::OpPassManager &pm);
 
-/// Registers it as `attn-cpu-to-llvm`.
-void registerCPULoweringPipeline();
-
 } // namespace attn
 
 #endif // ATTN_CONVERSION_CPULOWERING_H

@@ -1,4 +1,4 @@
-//===- Passes.h - passes that cross dialects ---------------------*- C++ -*-===//
+//===- Passes.h - passes that cross dialects --------------------*- C++ -*-===//
 //
 // Declarations and registration of dialects/Conversion/ConversionPasses.td.
 // One registration function a pass (registerPipeSkew() and so on), so that a

@@ -1,8 +1,10 @@
-//===- PTX.h - modules to PTX, PTX to cubins ---------------------*- C++ -*-===//
+//===- PTX.h - modules to PTX, PTX to cubins ---------------------*- C++
+//-*-===//
 //
 //   FailureOr<std::string> ptx = attn::emitPTX(module, *target);
 //   attn::PtxasResult result;
-//   if (!attn::runPtxas(*ptx, *target, *attn::findPtxas("", error), result, error))
+//   if (!attn::runPtxas(*ptx, *target, *attn::findPtxas("", error), result,
+//   error))
 //
 // The compiler needs no CUDA toolkit: PTX is always made in this process, ptxas
 // is a child process where there is one.

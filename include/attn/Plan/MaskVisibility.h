@@ -1,7 +1,7 @@
 //===- MaskVisibility.h - a mask hook as the planner sees it ----*- C++ -*-===//
 //
-// Answers the planner's two questions by interval analysis: which keys may a
-// tile see, and how many does it visit.
+// Answers the planner's question by interval analysis: which keys may a tile
+// see, and how many does it visit.
 //
 //   MaskVisibility mask(program, bindings, tileK);
 //   problem.visibility = &mask.visibility();
@@ -30,10 +30,8 @@ public:
   const Visibility &visibility() const { return questions; }
 
 private:
-  static void hull(void *context, const TileRows &rows, int32_t &begin,
-                   int32_t &end);
-  static int64_t count(void *context, const TileRows &rows, int32_t begin,
-                       int32_t end);
+  static int64_t look(void *context, const TileRows &rows, int32_t &begin,
+                      int32_t &end);
 
   const mask::HookProgram &program;
   mask::Bindings bindings;

@@ -40,12 +40,10 @@ struct TileRows {
 struct Visibility {
   void *context = nullptr;
   /// Narrows [begin, end) to a range that holds every key that a row of the
-  /// tile may see; an empty one if there is none.
-  void (*hull)(void *context, const TileRows &rows, int32_t &begin,
-               int32_t &end) = nullptr;
-  /// About how many keys of [begin, end) lie in blocks that the kernel visits.
-  int64_t (*count)(void *context, const TileRows &rows, int32_t begin,
-                   int32_t end) = nullptr;
+  /// tile may see, an empty one if there is none.  Returns about how many keys
+  /// lie in blocks that the kernel visits.
+  int64_t (*look)(void *context, const TileRows &rows, int32_t &begin,
+                  int32_t &end) = nullptr;
   /// False: all heads see the same, and one head's plan is replicated.
   bool readsHead = false;
 };

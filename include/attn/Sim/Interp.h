@@ -64,9 +64,7 @@ public:
 
   /// The object, or null if it is not a T.  Treat it as immutable unless its
   /// type says otherwise (slots, memory).
-  template <class T> T *as() const {
-    return dynamic_cast<T *>(object.get());
-  }
+  template <class T> T *as() const { return dynamic_cast<T *>(object.get()); }
   template <class T> std::shared_ptr<T> share() const {
     return std::dynamic_pointer_cast<T>(object);
   }
@@ -158,8 +156,8 @@ private:
 
 /// Runs one CTA of a kernel that is not `attn.kernel`: L3 registers
 /// "frag.kernel".  Runners live for the whole process.
-using KernelRunner = std::function<mlir::LogicalResult(
-    mlir::Operation *kernel, Interp &interp)>;
+using KernelRunner =
+    std::function<mlir::LogicalResult(mlir::Operation *kernel, Interp &interp)>;
 void registerKernelRunner(llvm::StringRef opName, KernelRunner runner);
 
 /// Runs all CTAs of a kernel, one after another.  `params` is its parameter

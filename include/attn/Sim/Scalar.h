@@ -49,9 +49,9 @@ struct ScalarInstr {
   ScalarFn fn = nullptr;
   uint32_t dst = 0;
   uint32_t in[3] = {0, 0, 0};
-  int32_t width = 32;    ///< of the integer result
-  int32_t inWidth = 32;  ///< of the first integer operand
-  int32_t index = 0;     ///< into ScalarProgram::externs, or a predicate
+  int32_t width = 32;   ///< of the integer result
+  int32_t inWidth = 32; ///< of the first integer operand
+  int32_t index = 0;    ///< into ScalarProgram::externs, or a predicate
   Word imm;
 };
 
@@ -70,8 +70,8 @@ class ScalarProgram {
 public:
   /// Decodes `block`.  Its arguments are the first slots; values from outside
   /// and ops that are not arithmetic go through `resolve`, which returns a null
-  /// function if it does not know the op.  Constants above the block are folded.
-  /// On failure `error` names the op.
+  /// function if it does not know the op.  Constants above the block are
+  /// folded. On failure `error` names the op.
   bool compile(mlir::Block &block,
                llvm::function_ref<ExternFn(mlir::Operation *)> resolve,
                std::string &error);

@@ -1,4 +1,5 @@
-//===- Tiles.h - values of levels L1 and L2 ----------------------*- C++ -*-===//
+//===- Tiles.h - values of levels L1 and L2 ----------------------*- C++
+//-*-===//
 //
 // Tiles, row vectors and row maps as plain arrays, and the arithmetic of the
 // tile ops on them.  Values of 16-bit types are kept as floats that the type
@@ -61,7 +62,8 @@ void rowMax(const Tile &s, const RowVec &m, RowVec &result);
 void alpha(const RowVec &m, const RowVec &mNew, float c, RowVec &result);
 /// exact, or frozen where the reference is not the middle case: NaN.
 void expTile(const Tile &s, const RowVec &m, float c, bool frozen, Tile &p);
-void rowSum(const Tile &p, const RowVec &l, const RowVec *alpha, RowVec &result);
+void rowSum(const Tile &p, const RowVec &l, const RowVec *alpha,
+            RowVec &result);
 void rescale(const Tile &o, const RowVec &factor, Tile &result);
 void finish(const Tile &o, const RowVec &m, const RowVec &l, float c,
             const RowVec *sink, Tile &out, RowVec &lse);

@@ -10,7 +10,6 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -26,10 +25,4 @@ void attn::buildCPULoweringPipeline(OpPassManager &pm) {
   pm.addPass(createConvertControlFlowToLLVMPass());
   pm.addPass(createUBToLLVMConversionPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-}
-
-void attn::registerCPULoweringPipeline() {
-  PassPipelineRegistration<>(
-      "attn-cpu-to-llvm", "after attn-to-cpu: upstream dialects to llvm",
-      [](OpPassManager &pm) { attn::buildCPULoweringPipeline(pm); });
 }

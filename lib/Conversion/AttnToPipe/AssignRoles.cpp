@@ -1,4 +1,5 @@
-//===- AssignRoles.cpp - work loops into roles ------------------------------------===//
+//===- AssignRoles.cpp - work loops into roles
+//------------------------------------===//
 //
 // The work loop of a kernel becomes the body of its one role: a loop over work
 // indices, the fields of a record by index, and the loops over key blocks as
@@ -65,10 +66,9 @@ static void convertForKV(ForKVOp op) {
     Value sum = arith::AddIOp::create(b, loc, op.getLo(), op.getHi());
     top = arith::SubIOp::create(b, loc, sum, one);
   }
-  auto loop = scf::ForOp::create(b, loc, op.getLo(), op.getHi(), one,
-                                 op.getInits());
-  loop->setAttr(visitsAttr,
-                b.getStringAttr(stringifyKVOrder(op.getOrder())));
+  auto loop =
+      scf::ForOp::create(b, loc, op.getLo(), op.getHi(), one, op.getInits());
+  loop->setAttr(visitsAttr, b.getStringAttr(stringifyKVOrder(op.getOrder())));
   loop->setAttr("pipe.class",
                 b.getStringAttr(stringifyBlockClass(op.getBlockClass())));
 
@@ -106,8 +106,8 @@ static void convertSpeculate(SpeculateOp op) {
 
   Block *before = b.createBlock(&loop.getBefore(), {}, {i1}, {loc});
   Value exact = before->getArgument(0);
-  SmallVector<Value> state = moveBody(&op.getBody().front(), before,
-                                      before->end(), ValueRange{exact});
+  SmallVector<Value> state =
+      moveBody(&op.getBody().front(), before, before->end(), ValueRange{exact});
   SmallVector<Value> ok =
       moveBody(&op.getCheck().front(), before, before->end(), state);
   b.setInsertionPointToEnd(before);
@@ -137,11 +137,11 @@ static void convertWork(Operation *op, Value plan, Block *work,
   pipe::YieldOp::create(b, loc);
 
   Block *before = b.createBlock(&loop.getBefore(), {}, {i32}, {loc});
-  Value index = pipe::NextWorkOp::create(b, loc, i32, plan,
-                                         before->getArgument(0),
-                                         pipe::WorkOrder::Static, merges);
-  Value go = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, index,
-                                   zero);
+  Value index =
+      pipe::NextWorkOp::create(b, loc, i32, plan, before->getArgument(0),
+                               pipe::WorkOrder::Static, merges);
+  Value go =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, index, zero);
   scf::ConditionOp::create(b, loc, go, ValueRange{index});
 
   Block *after = b.createBlock(&loop.getAfter(), {}, {i32}, {loc});
@@ -198,9 +198,9 @@ struct AssignRoles : attn::impl::PipeAssignRolesBase<AssignRoles> {
                                 << schedule.getRoles().size();
     auto role = cast<pipe::RoleAttr>(schedule.getRoles()[0]);
     if (role.getReplicas() != 1)
-      return kernel.emitError() << "pipe-assign-roles builds 1 replica but role "
-                                << role.getName() << " has "
-                                << role.getReplicas();
+      return kernel.emitError()
+             << "pipe-assign-roles builds 1 replica but role " << role.getName()
+             << " has " << role.getReplicas();
     if (schedule.getPersist().getValue() != "static")
       return kernel.emitError() << "persist = " << schedule.getPersist()
                                 << " is not built; use \"static\"";
@@ -208,16 +208,16 @@ struct AssignRoles : attn::impl::PipeAssignRolesBase<AssignRoles> {
       return kernel.emitError() << "handover = " << schedule.getHandover()
                                 << " is not built; use \"none\"";
     if (schedule.getUnroll() != 1)
-      return kernel.emitError() << "unroll = " << schedule.getUnroll()
-                                << " is not built; use 1";
+      return kernel.emitError()
+             << "unroll = " << schedule.getUnroll() << " is not built; use 1";
     WalkResult left = kernel.walk([](Operation *op) {
       if (isa<StateInitOp>(op) && !op->getResults().empty() &&
           isa<StateType>(op->getResult(0).getType()))
         return WalkResult(op->emitError(
             "pipe-assign-roles needs expanded tiles but finds a state"));
       if (isa<SegmentsOp>(op))
-        return WalkResult(op->emitError(
-            "pipe-assign-roles needs expanded segments"));
+        return WalkResult(
+            op->emitError("pipe-assign-roles needs expanded segments"));
       return WalkResult::advance();
     });
     return failure(left.wasInterrupted());

@@ -1,4 +1,5 @@
-//===- InsertChannels.cpp - tile loads to channels --------------------------------===//
+//===- InsertChannels.cpp - tile loads to channels
+//--------------------------------===//
 //
 // Every tile that comes from memory goes through a channel: the load becomes
 // acquire, issue, commit on the producer's side and wait, release on the
@@ -124,8 +125,8 @@ static scf::IfOp guardVisits(VisitChain &chain) {
   return guard;
 }
 
-/// acquire, issue, commit, wait before `before`; the payload replaces the load's
-/// result and is released after its last use in that block.
+/// acquire, issue, commit, wait before `before`; the payload replaces the
+/// load's result and is released after its last use in that block.
 static LogicalResult
 loadThroughChannel(Operation *load, Operation *before, TensorRole role,
                    pipe::Agent agent, Channels &channels,
@@ -226,20 +227,19 @@ struct InsertChannels : attn::impl::PipeInsertChannelsBase<InsertChannels> {
       signalPassFailure();
   }
 
-  LogicalResult convertQuery(LoadQueryOp op, scf::IfOp guard,
-                             VisitChain &chain, pipe::ScheduleAttr schedule,
-                             Channels &channels) {
+  LogicalResult convertQuery(LoadQueryOp op, scf::IfOp guard, VisitChain &chain,
+                             pipe::ScheduleAttr schedule, Channels &channels) {
     for (Operation *user : op.getResult().getUsers())
       if (!guard->isProperAncestor(user))
         return user->emitError(
             "uses the query tile outside the visits of an item");
     Value tensor = op.getTensor(), rows = op.getRows();
-    return loadThroughChannel(
-        op, chain.loops.front().loop, TensorRole::Query,
-        schedule.getAgent("load_query"), channels,
-        [&](OpBuilder &b, Value slot) {
-          CopyQueryOp::create(b, op.getLoc(), slot, tensor, rows);
-        });
+    return loadThroughChannel(op, chain.loops.front().loop, TensorRole::Query,
+                              schedule.getAgent("load_query"), channels,
+                              [&](OpBuilder &b, Value slot) {
+                                CopyQueryOp::create(b, op.getLoc(), slot,
+                                                    tensor, rows);
+                              });
   }
 
   LogicalResult convertVisit(VisitLoop loop, pipe::ScheduleAttr schedule,

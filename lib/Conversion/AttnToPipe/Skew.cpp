@@ -1,15 +1,16 @@
-//===- Skew.cpp - issue the copies of the next visit in this one --------------------===//
+//===- Skew.cpp - issue the copies of the next visit in this one
+//--------------------===//
 //
-// With `skew = {load_kv = -1}` a visit waits for copies that the visit before it
-// started, and starts those of the visit after it before it computes.
+// With `skew = {load_kv = -1}` a visit waits for copies that the visit before
+// it started, and starts those of the visit after it before it computes.
 //
 //   for visits { copy(j); wait; compute }
 //   ->
 //   copy(first)
 //   for visits { wait; if more { copy(next) }; compute }
 //
-// `more` and `next` go over the borders between loops: descending, the next of j
-// is j - 1 while j > b0, whichever loop visits it.
+// `more` and `next` go over the borders between loops: descending, the next of
+// j is j - 1 while j > b0, whichever loop visits it.
 //
 // Invariant: copies are started once for every visit and in visiting order, at
 // most one visit ahead; with no visit, none is.

@@ -53,10 +53,9 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
     Type element = ring.getElement();
     unsigned elements = chunkBytes * 8 / element.getIntOrFloatBitWidth();
     unsigned chunks = ring.getCols() / elements;
-    unsigned threads =
-        op->getParentOfType<LLVM::LLVMFuncOp>()
-            ->getAttrOfType<DenseI32ArrayAttr>(
-                NVVM::NVVMDialect::getReqntidAttrName())[0];
+    unsigned threads = op->getParentOfType<LLVM::LLVMFuncOp>()
+                           ->getAttrOfType<DenseI32ArrayAttr>(
+                               NVVM::NVVMDialect::getReqntidAttrName())[0];
     if (!llvm::isPowerOf2_32(chunks) || threads % chunks != 0)
       return op.emitError("copy needs a power of two of chunks a row that "
                           "divides ")

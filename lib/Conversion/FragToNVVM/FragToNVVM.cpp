@@ -8,9 +8,9 @@
 // functions, frag values to machine values (one to many, patterns in the other
 // files), then scf, arith and cf to llvm.
 //
-// Invariant of the result: llvm and nvvm only; kernels in the order and with the
-// names of the input; the shared memory a kernel needs is its `smem` attribute,
-// kept as `attn.smem` on the function for the launch facts.
+// Invariant of the result: llvm and nvvm only; kernels in the order and with
+// the names of the input; the shared memory a kernel needs is its `smem`
+// attribute, kept as `attn.smem` on the function for the launch facts.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,10 +52,10 @@ static void kernelToFunction(frag::KernelOp kernel) {
                 b.getDenseI32ArrayAttr(
                     {static_cast<int32_t>(kernel.getThreads()), 1, 1}));
   func->setAttr("attn.smem", b.getI32IntegerAttr(kernel.getSmem()));
-  auto bytes =
-      LLVM::LLVMArrayType::get(b.getI8Type(), kernel.getParamsBytes());
-  func.setArgAttr(0, LLVM::LLVMDialect::getByValAttrName(),
-                  TypeAttr::get(LLVM::LLVMStructType::getLiteral(ctx, {bytes})));
+  auto bytes = LLVM::LLVMArrayType::get(b.getI8Type(), kernel.getParamsBytes());
+  func.setArgAttr(
+      0, LLVM::LLVMDialect::getByValAttrName(),
+      TypeAttr::get(LLVM::LLVMStructType::getLiteral(ctx, {bytes})));
   func.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(),
                   b.getI64IntegerAttr(16));
   func.setArgAttr(0, NVVM::NVVMDialect::getGridConstantAttrName(),
@@ -80,9 +80,8 @@ static LogicalResult fragToMachine(ModuleOp module) {
   target.addIllegalDialect<FragDialect>();
   scf::populateSCFStructuralTypeConversionsAndLegality(types, patterns, target);
   // A select of positions or pointers changes its type only.
-  target.addDynamicallyLegalOp<arith::SelectOp>([&](arith::SelectOp op) {
-    return types.isLegal(op.getType());
-  });
+  target.addDynamicallyLegalOp<arith::SelectOp>(
+      [&](arith::SelectOp op) { return types.isLegal(op.getType()); });
   populateScalarPatterns(types, patterns);
   populateMapPatterns(types, patterns);
   populateReductionPatterns(types, patterns);
@@ -118,6 +117,12 @@ static LogicalResult machineToLLVM(ModuleOp module) {
 namespace {
 
 struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
+  /// The patterns also make scalar code and branches on the way.
+  void getDependentDialects(DialectRegistry &registry) const override {
+    FragToNVVMBase::getDependentDialects(registry);
+    registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect>();
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<frag::KernelOp> kernels(module.getOps<frag::KernelOp>());
@@ -135,11 +140,10 @@ struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
     }
     OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
     // 1024: the period of the widest swizzle.
-    LLVM::GlobalOp::create(b, module.getLoc(),
-                           LLVM::LLVMArrayType::get(b.getI8Type(), 0),
-                           /*isConstant=*/false, LLVM::Linkage::External,
-                           sharedSymbol, Attribute(), /*alignment=*/1024,
-                           sharedSpace);
+    LLVM::GlobalOp::create(
+        b, module.getLoc(), LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+        /*isConstant=*/false, LLVM::Linkage::External, sharedSymbol,
+        Attribute(), /*alignment=*/1024, sharedSpace);
     for (frag::KernelOp kernel : kernels)
       kernelToFunction(kernel);
     if (failed(fragToMachine(module)) || failed(machineToLLVM(module)))

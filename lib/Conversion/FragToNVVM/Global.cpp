@@ -80,16 +80,16 @@ struct StoreLowering : OpConversionPattern<StoreOp> {
     SmallVector<Value> values = llvm::to_vector(adaptor.getTile());
     Value col = e.threadCoord(layout).col;
     for (auto [slot, regs] : llvm::enumerate(groupsByRow(layout, count))) {
-      auto branch = scf::IfOp::create(rewriter, op.getLoc(),
-                                      adaptor.getMask()[slot],
-                                      /*withElseRegion=*/false);
+      auto branch =
+          scf::IfOp::create(rewriter, op.getLoc(), adaptor.getMask()[slot],
+                            /*withElseRegion=*/false);
       OpBuilder::InsertionGuard guard(rewriter);
       rewriter.setInsertionPointToStart(&branch.getThenRegion().front());
       Value row = rowAddress(e, element, adaptor.getBase().front(),
                              adaptor.getOffsets()[slot], col);
       for (unsigned reg : regs) {
-        Value word = gather(e, ArrayRef(values).slice(reg / perWord,
-                                                      count / perWord));
+        Value word =
+            gather(e, ArrayRef(values).slice(reg / perWord, count / perWord));
         LLVM::StoreOp::create(
             rewriter, op.getLoc(), word,
             e.advance(row, int64_t(layout.registerOffset(reg).col) * bytes),
@@ -140,11 +140,11 @@ struct LoadLowering : OpConversionPattern<LoadOp> {
             e.advance(row, int64_t(layout.registerOffset(reg).col) * bytes),
             count * bytes);
         for (unsigned i = 0; i < words; ++i)
-          loaded.push_back(words == 1 ? value
-                                      : LLVM::ExtractElementOp::create(
-                                            rewriter, op.getLoc(), value,
-                                            e.i32(i))
-                                            .getResult());
+          loaded.push_back(words == 1
+                               ? value
+                               : LLVM::ExtractElementOp::create(
+                                     rewriter, op.getLoc(), value, e.i32(i))
+                                     .getResult());
       }
       scf::YieldOp::create(rewriter, op.getLoc(), loaded);
       rewriter.setInsertionPointToStart(&branch.getElseRegion().front());
@@ -152,8 +152,7 @@ struct LoadLowering : OpConversionPattern<LoadOp> {
                            SmallVector<Value>(types.size(), e.zero(wordType)));
       for (auto [i, reg] : llvm::enumerate(regs))
         for (unsigned word = 0; word < words; ++word)
-          results[0][reg / perWord + word] =
-              branch.getResult(i * words + word);
+          results[0][reg / perWord + word] = branch.getResult(i * words + word);
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();
@@ -177,8 +176,8 @@ struct LoadVecLowering : OpConversionPattern<LoadVecOp> {
       rewriter.setInsertionPointToStart(&branch.getThenRegion().front());
       Value address =
           e.element(adaptor.getBase().front(), element, e.extend(offset));
-      Value value = LLVM::LoadOp::create(rewriter, op.getLoc(), element,
-                                         address);
+      Value value =
+          LLVM::LoadOp::create(rewriter, op.getLoc(), element, address);
       scf::YieldOp::create(rewriter, op.getLoc(), value);
       rewriter.setInsertionPointToStart(&branch.getElseRegion().front());
       scf::YieldOp::create(rewriter, op.getLoc(), e.zero(element));
@@ -200,10 +199,9 @@ struct StoreVecLowering : OpConversionPattern<StoreVecOp> {
     unsigned sharing = 0;
     for (unsigned mask : layoutOf(type).rowLaneMasks())
       sharing |= mask;
-    Value first = arith::CmpIOp::create(rewriter, op.getLoc(),
-                                        arith::CmpIPredicate::eq,
-                                        e.bitAnd(e.threadId(), sharing),
-                                        e.i32(0));
+    Value first =
+        arith::CmpIOp::create(rewriter, op.getLoc(), arith::CmpIPredicate::eq,
+                              e.bitAnd(e.threadId(), sharing), e.i32(0));
     for (auto [value, offset, mask] :
          llvm::zip(adaptor.getVec(), adaptor.getOffsets(), adaptor.getMask())) {
       Value stores =

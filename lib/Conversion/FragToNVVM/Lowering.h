@@ -6,8 +6,8 @@
 //   !frag.reg<.., bf16, ..>      one i32 a pair of registers, even one low
 //   !frag.vec<.., T, ..>         one T a row that the thread holds
 //   !frag.ring                   address in shared memory, i8 elements
-//   !frag.pos                    slot number, i32: no instruction here has phases
-//   !frag.ptr                    address in global memory
+//   !frag.pos                    slot number, i32: no instruction here has
+//   phases !frag.ptr                    address in global memory
 //
 // Invariant: the number and order of the values follow from the layout alone,
 // so every pattern can be written against `attn::layout`.
@@ -82,15 +82,14 @@ public:
 
   mlir::Value threadId();
   /// The sum over the bits of the thread's number of offset(1 << bit).
-  ThreadCoord
-  threadCoord(unsigned threads,
-              llvm::function_ref<layout::Coord(unsigned)> offset);
+  ThreadCoord threadCoord(unsigned threads,
+                          llvm::function_ref<layout::Coord(unsigned)> offset);
   ThreadCoord threadCoord(const layout::Layout &layout);
 
   /// Butterfly over the lanes that share a row.
-  mlir::Value overLanes(
-      mlir::Value x, llvm::ArrayRef<unsigned> laneMasks,
-      llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
+  mlir::Value
+  overLanes(mlir::Value x, llvm::ArrayRef<unsigned> laneMasks,
+            llvm::function_ref<mlir::Value(mlir::Value, mlir::Value)> combine);
 
   /// Two f32 to one register of two 16-bit elements.
   mlir::Value pack(mlir::Value low, mlir::Value high, mlir::Type element);

@@ -2,8 +2,9 @@
 //
 //   %m = frag.map (%s = %S, %l = %lim) at (%row, %col) -> S {
 //     %in = arith.cmpi slt, %col, %l        for each register g:
-//     %x = arith.select %in, %s, %ninf   ->   %in_g = cmpi slt, %col_g, %l_slot(g)
-//     frag.yield %x                           %x_g = select %in_g, %S_g, %ninf
+//     %x = arith.select %in, %s, %ninf   ->   %in_g = cmpi slt, %col_g,
+//     %l_slot(g) frag.yield %x                           %x_g = select %in_g,
+//     %S_g, %ninf
 //   }
 //
 // An op that depends on the row alone is cloned once a row of the thread, one
@@ -29,9 +30,9 @@ enum Dependence : unsigned { Uniform = 0, Row = 1, Col = 2, Element = 4 };
 /// Copies of a region's ops by what they depend on.
 class Unroller {
 public:
-  Unroller(Emitter &e, ConversionPatternRewriter &rewriter, Block &body,
-           unsigned rows, unsigned cols)
-      : e(e), rewriter(rewriter), body(body), rows(rows), cols(cols) {}
+  Unroller(ConversionPatternRewriter &rewriter, Block &body, unsigned rows,
+           unsigned cols)
+      : rewriter(rewriter), body(body), rows(rows), cols(cols) {}
 
   void setElement(Value arg) { dependence[arg] = Element; }
   void setRow(Value arg, ArrayRef<Value> values) {
@@ -111,7 +112,6 @@ private:
     rewriter.clone(*op, map);
   }
 
-  Emitter &e;
   ConversionPatternRewriter &rewriter;
   Block &body;
   IRMapping uniform;
@@ -152,7 +152,7 @@ struct MapLowering : OpConversionPattern<MapOp> {
     Block &body = op.getBody().front();
     unsigned numRows = layout->rowsPerThread();
     unsigned numCols = tiled ? layout->colsPerThread() : 0;
-    Unroller unroller(e, rewriter, body, numRows, numCols);
+    Unroller unroller(rewriter, body, numRows, numCols);
 
     unsigned numInputs = op.getInputs().size();
     for (unsigned i = 0; i < numInputs; ++i) {
@@ -206,8 +206,8 @@ struct MapLowering : OpConversionPattern<MapOp> {
 
   static std::optional<layout::Layout> layoutOfMap(MapOp op) {
     std::optional<layout::Layout> rows;
-    for (TypeRange types : {TypeRange(op.getInputs().getTypes()),
-                            TypeRange(op.getResultTypes())})
+    for (TypeRange types :
+         {TypeRange(op.getInputs().getTypes()), TypeRange(op.getResultTypes())})
       for (Type type : types) {
         if (auto tile = dyn_cast<RegType>(type))
           return layoutOf(tile);

@@ -72,8 +72,8 @@ static Value emitTanh(FloatEmitter &e, Value x) {
 
 /// x minus the nearest multiple of 2 pi, in two parts.
 static Value reduceAngle(FloatEmitter &e, Value x) {
-  Value turns = math::RoundEvenOp::create(e.b, e.loc,
-                                          e.mul(x, e.f32(0.159154943f)));
+  Value turns =
+      math::RoundEvenOp::create(e.b, e.loc, e.mul(x, e.f32(0.159154943f)));
   Value rest = e.fma(turns, e.f32(-6.28125f), x);
   return e.fma(turns, e.f32(-1.93530717959e-3f), rest);
 }
@@ -142,14 +142,12 @@ static Value legalise(Operation *op, FloatEmitter &e) {
       .Case([&](math::TanhOp op) { return emitTanh(e, op.getOperand()); })
       .Case([&](math::SinOp op) {
         return LLVM::SinOp::create(e.b, e.loc, e.b.getF32Type(),
-                                   reduceAngle(e, op.getOperand()),
-                                   approximate)
+                                   reduceAngle(e, op.getOperand()), approximate)
             .getResult();
       })
       .Case([&](math::CosOp op) {
         return LLVM::CosOp::create(e.b, e.loc, e.b.getF32Type(),
-                                   reduceAngle(e, op.getOperand()),
-                                   approximate)
+                                   reduceAngle(e, op.getOperand()), approximate)
             .getResult();
       })
       .Case([&](arith::DivFOp op) { return emitDivision(e, op); })
@@ -189,7 +187,7 @@ LogicalResult frag::legaliseMath(frag::KernelOp kernel) {
   for (Operation *op : ops) {
     bool isMath = isa<math::MathDialect>(op->getDialect());
     if (isMath && !isNative(op) && !isF32(op))
-      return op->emitError("has no lowering for ")
+      return op->emitOpError("has no lowering for ")
              << op->getOperand(0).getType() << ", only for f32";
     if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op)) {
       auto flags = arith::FastMathFlagsAttr::get(
@@ -205,7 +203,7 @@ LogicalResult frag::legaliseMath(frag::KernelOp kernel) {
       op->getResult(0).replaceAllUsesWith(value);
       op->erase();
     } else if (isMath && !isNative(op)) {
-      return op->emitError("has no lowering for a GPU target");
+      return op->emitOpError("has no lowering for a GPU target");
     }
   }
   return success();

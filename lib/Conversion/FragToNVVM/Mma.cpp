@@ -27,9 +27,10 @@ LdmatrixAddresses::LdmatrixAddresses(Emitter &e, RingType ring,
     : e(e), swizzle(swizzleOf(ring)), loads(loads), slot(slot) {
   // Broadcast operands are read by every warp alike: the offset has no warp
   // bits, and the sum leaves them out.
-  ThreadCoord thread = e.threadCoord(
-      loads.getLayout().getThreads(),
-      [&](unsigned thread) { return loads.threadOffset(thread); });
+  ThreadCoord thread =
+      e.threadCoord(loads.getLayout().getThreads(), [&](unsigned thread) {
+        return loads.threadOffset(thread);
+      });
   Value chunk = e.shl(thread.col, 1);
   if (swizzle.xorRowMask()) {
     Value row = e.bitAnd(e.shr(thread.row, swizzle.xorRowShift()),
@@ -128,8 +129,8 @@ struct MmaLowering : OpConversionPattern<frag::MmaOp> {
     layout::Layout a = layoutOf(aType);
     layout::Layout c = layoutOf(cast<RegType>(op.getType()));
     layout::Ldmatrix loads = operandBOf(ring, op.getBOrder(), a.getWarps());
-    NVVM::MMATypes type = aType.getElement().isF16() ? NVVM::MMATypes::f16
-                                                     : NVVM::MMATypes::bf16;
+    NVVM::MMATypes type =
+        aType.getElement().isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
     SmallVector<SmallVector<Value>> results(1);
     SmallVector<Value> &acc = results[0];
     if (op.getAcc())

@@ -1,14 +1,15 @@
 //===- Reductions.cpp - over registers, lanes and the CTA -----------------===//
 //
-//   frag.reduce_row max row     max over the thread's registers of a row, then a
+//   frag.reduce_row max row     max over the thread's registers of a row, then
+//   a
 //                               butterfly over the lanes that share the row
 //   frag.reduce_row sum thread  the thread's share only
 //   frag.reduce_quad            the butterfly of a partial vector
 //   frag.any                    one barrier with an `or` reduction
 //   frag.pack                   cvt of pairs
 //
-// A row is summed in a fixed order, so results do not depend on the launch: four
-// chains, because one would wait for every addition.
+// A row is summed in a fixed order, so results do not depend on the launch:
+// four chains, because one would wait for every addition.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,9 +59,8 @@ struct ReduceRowLowering : OpConversionPattern<ReduceRowOp> {
     SmallVector<SmallVector<Value>> results(1);
     for (ArrayRef<Value> row : rows)
       results[0].push_back(e.overLanes(
-          reduceChains(e, op.getKind(), row), masks, [&](Value x, Value y) {
-            return combine(e, op.getKind(), x, y);
-          }));
+          reduceChains(e, op.getKind(), row), masks,
+          [&](Value x, Value y) { return combine(e, op.getKind(), x, y); }));
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();
   }
@@ -96,13 +96,13 @@ struct AnyLowering : OpConversionPattern<AnyOp> {
                 : Value(row);
     Value word = arith::ExtUIOp::create(rewriter, op.getLoc(),
                                         rewriter.getI32Type(), own);
-    Value all = NVVM::BarrierOp::create(
-                    rewriter, op.getLoc(), rewriter.getI32Type(), Value(),
-                    Value(),
-                    NVVM::BarrierReductionAttr::get(op.getContext(),
-                                                    NVVM::BarrierReduction::OR),
-                    word)
-                    .getRes();
+    Value all =
+        NVVM::BarrierOp::create(
+            rewriter, op.getLoc(), rewriter.getI32Type(), Value(), Value(),
+            NVVM::BarrierReductionAttr::get(op.getContext(),
+                                            NVVM::BarrierReduction::OR),
+            word)
+            .getRes();
     rewriter.replaceOpWithNewOp<arith::CmpIOp>(op, arith::CmpIPredicate::ne,
                                                all, e.i32(0));
     return success();
@@ -137,6 +137,7 @@ struct PackLowering : OpConversionPattern<PackOp> {
 
 void frag::populateReductionPatterns(const TypeConverter &types,
                                      RewritePatternSet &patterns) {
-  patterns.add<ReduceRowLowering, ReduceQuadLowering, AnyLowering,
-               PackLowering>(types, patterns.getContext());
+  patterns
+      .add<ReduceRowLowering, ReduceQuadLowering, AnyLowering, PackLowering>(
+          types, patterns.getContext());
 }

@@ -90,8 +90,7 @@ struct SmemLowering : OpConversionPattern<SmemOp> {
     Emitter e(rewriter, op.getLoc());
     Value base = LLVM::AddressOfOp::create(
         rewriter, op.getLoc(),
-        LLVM::LLVMPointerType::get(op.getContext(), sharedSpace),
-        sharedSymbol);
+        LLVM::LLVMPointerType::get(op.getContext(), sharedSpace), sharedSymbol);
     rewriter.replaceOp(op, e.advance(base, op.getOffset()));
     return success();
   }
@@ -121,8 +120,8 @@ struct NextLowering : OpConversionPattern<NextOp> {
       Value next = e.add(slot, 1);
       Value wrap = arith::CmpIOp::create(
           rewriter, op.getLoc(), arith::CmpIPredicate::eq, next, e.i32(slots));
-      slot = arith::SelectOp::create(rewriter, op.getLoc(), wrap, e.i32(0),
-                                     next);
+      slot =
+          arith::SelectOp::create(rewriter, op.getLoc(), wrap, e.i32(0), next);
     }
     rewriter.replaceOp(op, slot);
     return success();

@@ -15,7 +15,9 @@ using namespace mlir;
 using namespace attn;
 using namespace attn::frag;
 
-bool frag::isPacked(Type element) { return element.isF16() || element.isBF16(); }
+bool frag::isPacked(Type element) {
+  return element.isF16() || element.isBF16();
+}
 
 MachineTypes::MachineTypes() {
   // Tried last: scalars are machine values already.

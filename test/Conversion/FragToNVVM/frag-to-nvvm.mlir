@@ -9,10 +9,10 @@
 // CHECK-SAME: nvvm.kernel
 // CHECK-SAME: nvvm.reqntid = array<i32: 32, 1, 1>
 frag.kernel @scalars threads 32 smem 98304 params 200 {
-  // CHECK-DAG: %[[QA:.*]] = llvm.load %[[P]] {alignment = 8 : i64} invariant : !llvm.ptr -> !llvm.ptr<1>
+  // CHECK-DAG: %[[QA:.*]] = llvm.load %[[P]] invariant {alignment = 8 : i64} : !llvm.ptr -> !llvm.ptr<1>
   %q = frag.param "q" at 0 : !frag.ptr<i32>
   // CHECK: %[[SA:.*]] = llvm.getelementptr %[[P]][192]
-  // CHECK: llvm.load %[[SA]] {alignment = 4 : i64} invariant : !llvm.ptr -> f32
+  // CHECK: llvm.load %[[SA]] invariant {alignment = 4 : i64} : !llvm.ptr -> f32
   %scale = frag.param "scale" at 192 : f32
   // CHECK: nvvm.read.ptx.sreg.ctaid.x
   // CHECK: nvvm.read.ptx.sreg.nctaid.x
@@ -22,7 +22,7 @@ frag.kernel @scalars threads 32 smem 98304 params 200 {
   // CHECK: %[[O:.*]] = llvm.getelementptr %[[QA]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
   %p = frag.offset %q[%id64] : !frag.ptr<i32>
   // CHECK: %[[E:.*]] = llvm.getelementptr %[[O]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i32
-  // CHECK: %[[N:.*]] = llvm.load %[[E]] {alignment = 4 : i64} invariant : !llvm.ptr<1> -> i32
+  // CHECK: %[[N:.*]] = llvm.load %[[E]] invariant {alignment = 4 : i64} : !llvm.ptr<1> -> i32
   %n = frag.load_scalar %p[%id64] : !frag.ptr<i32>
   // CHECK: %[[SM:.*]] = llvm.mlir.addressof @attn_shared : !llvm.ptr<3>
   // CHECK: %[[R:.*]] = llvm.getelementptr %[[SM]][32768] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8

@@ -11,8 +11,8 @@
 // CHECK: llvm.fmul %{{.*}}, %{{.*}} {fastmathFlags = #llvm.fastmath<contract>}
 // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
 // CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.f"
-// CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.f"
-// CHECK-NEXT: llvm.fmul
+// CHECK: %[[LG:.*]] = llvm.call_intrinsic "llvm.nvvm.lg2.approx.f"
+// CHECK: llvm.fmul %[[LG]]
 frag.kernel @exp threads 32 smem 0 params 200 {
   %x = frag.param "scale" at 192 : f32
   %a = math.exp2 %x : f32
@@ -67,12 +67,12 @@ frag.kernel @store_all threads 32 smem 0 params 200 {
 // CHECK-LABEL: llvm.func @division(
 // CHECK: %[[INV:.*]] = llvm.call_intrinsic "llvm.nvvm.div.full"
 // CHECK: llvm.sitofp
-// CHECK: llvm.fmul %{{.*}}, %[[INV]]
-// CHECK: llvm.mlir.constant(2.000000e-01 : f32) : f32
-// CHECK-NEXT: llvm.fmul
-// CHECK: llvm.call_intrinsic "llvm.nvvm.div.full"
-// CHECK: llvm.fmul %{{.*}}, %[[INV]]
-// CHECK: llvm.call_intrinsic "llvm.nvvm.div.full"
+// CHECK: %[[A0:.*]] = llvm.fmul %{{.*}}, %[[INV]]
+// CHECK: %[[A1:.*]] = llvm.fmul %{{.*}}, %[[INV]]
+// CHECK: %[[FIFTH:.*]] = llvm.mlir.constant(2.000000e-01 : f32) : f32
+// CHECK: llvm.fmul %[[A0]], %[[FIFTH]]
+// CHECK: llvm.fmul %[[A1]], %[[FIFTH]]
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.nvvm.div.full"
 // CHECK-NOT: "llvm.nvvm.div.full"
 // CHECK: llvm.return
 frag.kernel @division threads 32 smem 0 params 200 {

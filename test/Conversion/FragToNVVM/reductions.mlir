@@ -20,8 +20,11 @@
 // CHECK-NOT: nvvm.shfl.sync
 // CHECK: llvm.return
 frag.kernel @max threads 32 smem 0 params 200 {
-  %x = frag.param "scale" at 192 : f32
-  %t = frag.splat %x : f32 -> !t
+  %t = frag.map () at (%row, %col) -> !t {
+    %sum = arith.addi %row, %col : i32
+    %f = arith.sitofp %sum : i32 to f32
+    frag.yield %f : f32
+  }
   %m = frag.reduce_row max row %t : !t -> !r
   frag.return
 }
@@ -34,8 +37,11 @@ frag.kernel @max threads 32 smem 0 params 200 {
 // CHECK-COUNT-3: nvvm.shfl.sync bfly
 // CHECK: llvm.return
 frag.kernel @sum threads 32 smem 0 params 200 {
-  %x = frag.param "scale" at 192 : f32
-  %t = frag.splat %x : f32 -> !t
+  %t = frag.map () at (%row, %col) -> !t {
+    %sum = arith.addi %row, %col : i32
+    %f = arith.sitofp %sum : i32 to f32
+    frag.yield %f : f32
+  }
   %share = frag.reduce_row sum thread %t : !t -> !p
   %l = frag.reduce_quad %share : !p -> !r
   frag.return

@@ -1,4 +1,4 @@
-//===- EncodeHookTest.cpp - exact programs and refusals --------------------------===//
+//===- EncodeHookTest.cpp - exact programs and refusals -------------------===//
 
 #include "HookFixture.h"
 
@@ -32,7 +32,8 @@ TEST_F(EncodeHookTest, CausalBytes) {
   std::string error;
   ASSERT_TRUE(encodeHook(hook, bytes, error)) << error;
   ASSERT_EQ(bytes.size(), 12u + 4 * 4);
-  const uint8_t code[] = {0x01, 3, 0, 0, 0x01, 4, 0, 0, 0x20, 5, 0, 0, 0xff, 0, 0, 0};
+  const uint8_t code[] = {0x01, 3, 0, 0, 0x01, 4, 0, 0,
+                          0x20, 5, 0, 0, 0xff, 0, 0, 0};
   EXPECT_EQ(std::vector<uint8_t>(bytes.begin() + 12, bytes.end()),
             std::vector<uint8_t>(std::begin(code), std::end(code)));
   auto reported = encodeHook(hook);
@@ -70,7 +71,8 @@ TEST_F(EncodeHookTest, TablesAndParamsByOrderOfDeclaration) {
 }
 
 TEST_F(EncodeHookTest, VectorHookReadsElements) {
-  EXPECT_EQ(program(R"(attn.variant @v {
+  EXPECT_EQ(
+      program(R"(attn.variant @v {
     attn.hook key(%x: vector<64xf32>, %b, %h, %pos, %i) {
       %one = arith.constant 1 : i32
       %j = arith.xori %i, %one : i32
@@ -81,8 +83,8 @@ TEST_F(EncodeHookTest, VectorHookReadsElements) {
       %r = arith.mulf %y, %f : f32
       attn.yield %r : f32
     } })"),
-            "arg i | imm 1 | ixor | vec | arg kv_len | arg q | isub | i2f | fmul "
-            "| end");
+      "arg i | imm 1 | ixor | vec | arg kv_len | arg q | isub | i2f | fmul "
+      "| end");
 }
 
 TEST_F(EncodeHookTest, ArgumentAloneIsAHook) {
@@ -137,7 +139,8 @@ TEST_F(EncodeHookTest, RefusesByName) {
 }
 
 TEST_F(EncodeHookTest, RefusesTooManyLocals) {
-  // 300 values that are used twice need 300 locals; the format counts in a byte.
+  // 300 values that are used twice need 300 locals; the format counts in a
+  // byte.
   std::string text = "attn.variant @v { attn.hook score(%s, %b, %h, %q, %k) {\n"
                      "%x0 = arith.addf %s, %s : f32\n";
   for (int i = 0; i != 300; ++i)

@@ -1,4 +1,4 @@
-//===- HookFixture.h - parse a variant in a test ------------------*- C++ -*-===//
+//===- HookFixture.h - parse a variant in a test ----------------*- C++ -*-===//
 #ifndef ATTN_TEST_UNIT_ANALYSIS_HOOKFIXTURE_H
 #define ATTN_TEST_UNIT_ANALYSIS_HOOKFIXTURE_H
 

@@ -1,4 +1,4 @@
-//===- HookPropertyTest.cpp - region, encoding and inlined code agree ----------===//
+//===- HookPropertyTest.cpp - region, encoding and inlined code agree -----===//
 //
 // Random hooks, random points: the region interpreted directly, the encoded
 // program run by attn::mask, and the inlined code interpreted (as scalars and
@@ -136,8 +136,8 @@ std::vector<uint32_t> evalInlined(HookOp hook, ArrayRef<Point> points,
     unsigned number = arg.getArgNumber();
     bool uniform = hook.getBody().getArgument(number).getType().isInteger(32) &&
                    number + 2 < hook.getBody().getNumArguments();
-    Value value = block.addArgument(
-        uniform ? arg.getType() : shaped(arg.getType()), loc);
+    Value value =
+        block.addArgument(uniform ? arg.getType() : shaped(arg.getType()), loc);
     args.push_back(value);
     for (const Point &p : points)
       if (!uniform || eval.values[value].empty())

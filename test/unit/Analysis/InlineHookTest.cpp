@@ -1,4 +1,4 @@
-//===- InlineHookTest.cpp - shape of inlined code and refusals -----------------===//
+//===- InlineHookTest.cpp - shape of inlined code and refusals ------------===//
 
 #include "HookFixture.h"
 
@@ -11,8 +11,8 @@ namespace {
 
 class InlineHookTest : public attn::test::HookFixture {
 protected:
-  /// Inlines the hook with q and k of the given types, all else i32; returns the
-  /// operations in front of the yield.
+  /// Inlines the hook with q and k of the given types, all else i32; returns
+  /// the operations in front of the yield.
   std::string inlined(HookOp hook, const HookReads &reads, Type kType) {
     OpBuilder b(&context);
     Location loc = b.getUnknownLoc();
@@ -70,8 +70,9 @@ TEST_F(InlineHookTest, UniformResultStaysScalar) {
       %r = arith.cmpi sge, %q, %b : i32
       attn.yield %r : i1
     } })");
-  EXPECT_EQ(inlined(hook, {}, VectorType::get({8}, IntegerType::get(&context, 32))),
-            "arith.cmpi : i1");
+  EXPECT_EQ(
+      inlined(hook, {}, VectorType::get({8}, IntegerType::get(&context, 32))),
+      "arith.cmpi : i1");
 }
 
 TEST_F(InlineHookTest, FloorDivisionByPowerOfTwoIsAShift) {
@@ -121,6 +122,17 @@ TEST_F(InlineHookTest, RefusesElementsAndWrongArguments) {
   EXPECT_EQ(diagnostics, "'attn.hook' op has 5 arguments, got 0\n");
 }
 
+TEST_F(InlineHookTest, RefusesOperationsWithTwoResults) {
+  HookOp hook = parseHook(R"(attn.variant @v {
+    attn.hook mask(%b, %h, %q, %k) {
+      %lo, %hi = arith.mulsi_extended %q, %k : i32
+      %r = arith.cmpi eq, %hi, %lo : i32
+      attn.yield %r : i1
+    } })");
+  EXPECT_EQ(inlined(hook, {}, IntegerType::get(&context, 32)), "");
+  EXPECT_EQ(diagnostics, "'arith.mulsi_extended' op cannot be inlined\n");
+}
+
 TEST_F(InlineHookTest, RefusesTwoShapesAndMissingValues) {
   HookOp hook = parseHook(causal);
   OpBuilder b(&context);
@@ -135,7 +147,8 @@ TEST_F(InlineHookTest, RefusesTwoShapesAndMissingValues) {
   EXPECT_EQ(diagnostics, "'arith.cmpi' op mixes vectors 'vector<4xi32>' and "
                          "'vector<8xi32>'\n");
   diagnostics.clear();
-  EXPECT_TRUE(failed(inlineHook(b, hook, {scalar, scalar, scalar, Value()}, {})));
+  EXPECT_TRUE(
+      failed(inlineHook(b, hook, {scalar, scalar, scalar, Value()}, {})));
   EXPECT_EQ(diagnostics,
             "'arith.cmpi' op uses a value that has no meaning here\n");
 }

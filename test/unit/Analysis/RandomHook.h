@@ -1,8 +1,8 @@
-//===- RandomHook.h - random hook regions --------------------------*- C++ -*-===//
+//===- RandomHook.h - random hook regions -----------------------*- C++ -*-===//
 //
 // A variant with two parameters, two tables and one hook of random operations
-// over everything that HookExpr.h can say.  Small integers are frequent, so that
-// divisions by zero, shifts and table indices at the ends do occur.
+// over everything that HookExpr.h can say.  Small integers are frequent, so
+// that divisions by zero, shifts and table indices at the ends do occur.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_TEST_UNIT_ANALYSIS_RANDOMHOOK_H
@@ -41,8 +41,8 @@ public:
     }
   }
   float anyFloat() {
-    static const float special[] = {0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN,
-                                    1e-30f, 3e9f, -3e9f, 0.5f};
+    static const float special[] = {0.0f, 1.0f,   -1.0f, INFINITY, -INFINITY,
+                                    NAN,  1e-30f, 3e9f,  -3e9f,    0.5f};
     if (below(4) == 0)
       return special[below(10)];
     return (float(below(20001)) - 10000.0f) / 256.0f;
@@ -71,9 +71,11 @@ private:
 template <class... Ops> mlir::Value RandomHook::oneOf(const Values &from) {
   using Make = mlir::Value (*)(mlir::OpBuilder &, mlir::Location, mlir::Value,
                                mlir::Value);
-  static constexpr Make makers[] = {
-      [](mlir::OpBuilder &b, mlir::Location loc, mlir::Value x,
-         mlir::Value y) -> mlir::Value { return Ops::create(b, loc, x, y); }...};
+  static constexpr Make makers[] = {[](mlir::OpBuilder &b, mlir::Location loc,
+                                       mlir::Value x,
+                                       mlir::Value y) -> mlir::Value {
+    return Ops::create(b, loc, x, y);
+  }...};
   mlir::Value x = pick(from), y = pick(from);
   return makers[below(sizeof...(Ops))](b, loc, x, y);
 }
@@ -81,8 +83,9 @@ template <class... Ops> mlir::Value RandomHook::oneOf(const Values &from) {
 template <class... Ops> mlir::Value RandomHook::oneOfUnary(const Values &from) {
   using Make = mlir::Value (*)(mlir::OpBuilder &, mlir::Location, mlir::Value);
   static constexpr Make makers[] = {
-      [](mlir::OpBuilder &b, mlir::Location loc,
-         mlir::Value x) -> mlir::Value { return Ops::create(b, loc, x); }...};
+      [](mlir::OpBuilder &b, mlir::Location loc, mlir::Value x) -> mlir::Value {
+        return Ops::create(b, loc, x);
+      }...};
   mlir::Value x = pick(from);
   return makers[below(sizeof...(Ops))](b, loc, x);
 }
@@ -141,7 +144,8 @@ inline void RandomHook::addFloat() {
     v = ReadOp::create(b, loc, f32, floatTable, ValueRange{pick(ints)});
     break;
   case 2:
-    v = arith::SelectOp::create(b, loc, pick(bools), pick(floats), pick(floats));
+    v = arith::SelectOp::create(b, loc, pick(bools), pick(floats),
+                                pick(floats));
     break;
   case 3:
     v = below(2) ? Value(arith::SIToFPOp::create(b, loc, f32, pick(ints)))
@@ -184,18 +188,17 @@ inline void RandomHook::addBool() {
     v = oneOf<arith::AndIOp, arith::OrIOp, arith::XOrIOp>(bools);
     break;
   case 4:
-    v = arith::CmpIOp::create(b, loc,
-                              below(2) ? arith::CmpIPredicate::eq
-                                       : arith::CmpIPredicate::ne,
-                              pick(bools), pick(bools));
+    v = arith::CmpIOp::create(
+        b, loc, below(2) ? arith::CmpIPredicate::eq : arith::CmpIPredicate::ne,
+        pick(bools), pick(bools));
     break;
   case 5:
     v = arith::CmpFOp::create(b, loc, arith::CmpFPredicate(below(16)),
                               pick(floats), pick(floats));
     break;
   default: // eq, ne, slt, sle, sgt, sge are 0 to 5
-    v = arith::CmpIOp::create(b, loc, arith::CmpIPredicate(below(6)), pick(ints),
-                              pick(ints));
+    v = arith::CmpIOp::create(b, loc, arith::CmpIPredicate(below(6)),
+                              pick(ints), pick(ints));
     break;
   }
   bools.push_back(v);
@@ -211,10 +214,12 @@ inline mlir::OwningOpRef<mlir::ModuleOp> RandomHook::make(HookKind kind,
   auto variant = VariantOp::create(b, loc, b.getStringAttr("v"));
   b.setInsertionPointToStart(&variant.getBody().emplaceBlock());
   Value p0 = ParamOp::create(b, loc, i32, b.getStringAttr("p0"));
-  floatTable = TableOp::create(b, loc, TableType::get(context, f32, {IndexSpace::Head}),
-                               b.getStringAttr("t0"));
+  floatTable =
+      TableOp::create(b, loc, TableType::get(context, f32, {IndexSpace::Head}),
+                      b.getStringAttr("t0"));
   intTable = TableOp::create(
-      b, loc, TableType::get(context, i32, {IndexSpace::Batch, IndexSpace::Free}),
+      b, loc,
+      TableType::get(context, i32, {IndexSpace::Batch, IndexSpace::Free}),
       b.getStringAttr("t1"));
   Value p1 = ParamOp::create(b, loc, f32, b.getStringAttr("p1"));
   hook = HookOp::create(b, loc, HookKindAttr::get(context, kind));
@@ -249,8 +254,9 @@ inline mlir::OwningOpRef<mlir::ModuleOp> RandomHook::make(HookKind kind,
     addBool();
   else
     addFloat();
-  YieldOp::create(b, loc, ValueRange{kind == HookKind::Mask ? bools.back()
-                                                            : floats.back()});
+  YieldOp::create(
+      b, loc,
+      ValueRange{kind == HookKind::Mask ? bools.back() : floats.back()});
   return module;
 }
 

@@ -1,4 +1,4 @@
-//===- ScalarEval.cpp - direct interpretation of hook bodies -------------------===//
+//===- ScalarEval.cpp - direct interpretation of hook bodies --------------===//
 
 #include "ScalarEval.h"
 
@@ -130,7 +130,8 @@ uint32_t ScalarEval::evaluate(Operation *op, ArrayRef<uint32_t> x) {
     return s(0) < 0 ? 0u - x[0] : x[0];
   if (isa<arith::SelectOp>(op))
     return x[0] ? x[1] : x[2];
-  bool fromBool = getElementTypeOrSelf(op->getOperand(0).getType()).isInteger(1);
+  bool fromBool =
+      getElementTypeOrSelf(op->getOperand(0).getType()).isInteger(1);
   if (isa<arith::ExtUIOp>(op))
     return x[0];
   if (isa<arith::ExtSIOp>(op))

@@ -1,9 +1,9 @@
-//===- ScalarEval.h - direct interpretation of hook bodies --------*- C++ -*-===//
+//===- ScalarEval.h - direct interpretation of hook bodies ------*- C++ -*-===//
 //
 // Runs arith, math and vector.broadcast on lanes of 32-bit words, one operation
 // of the region after another.  It shares no code with the encoder.  Two uses:
-// on hooks, where undefined cases have the meaning of HookExpr.h, and on inlined
-// code, where an undefined case is a failure.
+// on hooks, where undefined cases have the meaning of HookExpr.h, and on
+// inlined code, where an undefined case is a failure.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_TEST_UNIT_ANALYSIS_SCALAREVAL_H

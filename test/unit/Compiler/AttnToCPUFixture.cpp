@@ -38,6 +38,51 @@ const char *const attn::test::causalMask = R"(
     attn.yield %r : i1
   })";
 
+const char *const attn::test::windowSoftcapSink = R"(
+  %w = attn.param "window" : i32 {default = 40 : i32, sample = [1 : i32, 90 : i32]}
+  %cap = attn.param "cap" : f32 {default = 3.0 : f32, sample = [2.0 : f32, 9.0 : f32]}
+  %sink = attn.table "sink" : !attn.table<f32, [head]> {sample = [-2.0 : f32, 3.0 : f32]}
+  attn.hook score(%s, %b, %h, %q, %k) {
+    %x = arith.divf %s, %cap : f32
+    %t = math.tanh %x : f32
+    %y = arith.mulf %cap, %t : f32
+    attn.yield %y : f32
+  }
+  attn.hook mask(%b, %h, %q, %k) {
+    %zero = arith.constant 0 : i32
+    %d = arith.subi %q, %k : i32
+    %past = arith.cmpi sge, %d, %zero : i32
+    %near = arith.cmpi slt, %d, %w : i32
+    %r = arith.andi %past, %near : i1
+    attn.yield %r : i1
+  }
+  attn.hook sink(%b, %h) {
+    %x = attn.read %sink[%h] : !attn.table<f32, [head]>
+    attn.yield %x : f32
+  })";
+
+const char *const attn::test::sigmoid = R"(
+  attn.hook score(%s, %b, %h, %q, %k) {
+    %one = arith.constant 1.0 : f32
+    %n = arith.negf %s : f32
+    %e = math.exp %n : f32
+    %d = arith.addf %one, %e : f32
+    %r = arith.divf %one, %d : f32
+    attn.yield %r : f32
+  }
+  attn.hook mask(%b, %h, %q, %k) {
+    %r = arith.cmpi sge, %q, %k : i32
+    attn.yield %r : i1
+  })";
+
+void attn::test::setRow(workload::Tensor &t, int32_t heads, int64_t token, int64_t dim,
+            float value) {
+  auto *data = reinterpret_cast<float *>(t.buffer.data());
+  for (int32_t h = 0; h < heads; ++h)
+    for (int64_t c = 0; c < dim; ++c)
+      data[token * t.strides.token + h * t.strides.head + c] = value;
+}
+
 LoadedObject::LoadedObject(llvm::ArrayRef<char> bytes) {
   int fd = memfd_create("attn-test", 0);
   if (fd < 0 || write(fd, bytes.data(), bytes.size()) != ssize_t(bytes.size())) {

@@ -93,7 +93,16 @@ protected:
   std::string diagnostics;
 };
 
+/// Bodies of variants: q >= k; window, tanh soft cap and sink logit; weights
+/// sigmoid(s) under q >= k, for normaliser none.
 extern const char *const causalMask;
+extern const char *const windowSoftcapSink;
+extern const char *const sigmoid;
+
+/// Sets the first `dim` elements of row `token` in all heads of request 0 of an
+/// f32 tensor.
+void setRow(workload::Tensor &t, int32_t heads, int64_t token, int64_t dim,
+            float value);
 
 } // namespace attn::test
 

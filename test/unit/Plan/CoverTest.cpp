@@ -216,4 +216,12 @@ TEST(Cover, HullIsRoundedOutwardToTheTile) {
   h.checkAll();
   EXPECT_EQ(h.items()[0].kv_begin, 896);
   EXPECT_EQ(h.items()[0].kv_end, 1000);
+  // Keys 0 .. 99: the second tile stays whole, so that it may be full.
+  mask::Assembler prefix(ATTN_HOOK_MASK);
+  prefix.arg(ATTN_ARG_K).i32(100).icmp(ATTN_CMP_LT);
+  h.setMask(prefix);
+  ASSERT_TRUE(h.run());
+  h.checkAll();
+  EXPECT_EQ(h.items()[0].kv_begin, 0);
+  EXPECT_EQ(h.items()[0].kv_end, 128);
 }

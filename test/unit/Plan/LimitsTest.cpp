@@ -223,3 +223,43 @@ TEST(Limits, LongestLengthsThatFit) {
     EXPECT_EQ(keys, INT_MAX - 64);
   }
 }
+
+TEST(Limits, NarrowedSlicesAreWholeTilesWhateverTheAnswer) {
+  // The planner rounds outward itself and never leaves [0, kv_len).
+  Visibility answer;
+  int32_t range[2];
+  answer.context = range;
+  answer.look = [](void *context, const TileRows &, int32_t &begin,
+                   int32_t &end) -> int64_t {
+    begin = static_cast<int32_t *>(context)[0];
+    end = static_cast<int32_t *>(context)[1];
+    return 1000000; // more than there are keys
+  };
+  struct {
+    int32_t begin, end, itemBegin, itemEnd, keys;
+  } const cases[] = {{70, 100, 64, 128, 30},
+                     {0, 1, 0, 64, 1},
+                     {-50, 5000, 0, 300, 300},
+                     {290, 295, 256, 300, 5},
+                     {200, 100, 0, 0, 0}};
+  for (const auto &c : cases) {
+    range[0] = c.begin;
+    range[1] = c.end;
+    int32_t q = 1, kv = 300;
+    Problem p;
+    p.batch = 1;
+    p.qLens = &q;
+    p.kvLens = &kv;
+    p.visibility = &answer;
+    Error error;
+    Summary summary;
+    uint64_t plan[32], scratch[64];
+    ASSERT_TRUE(build(p, {}, plan, sizeof(plan), scratch, sizeof(scratch),
+                      summary, error))
+        << error.text;
+    auto *item = reinterpret_cast<const attn_work_item *>(plan + 8);
+    EXPECT_EQ(item->kv_begin, c.itemBegin);
+    EXPECT_EQ(item->kv_end, c.itemEnd);
+    EXPECT_EQ(summary.totalCost, 1 + c.keys);
+  }
+}

@@ -119,6 +119,20 @@ TEST(Split, ManyTilesAreNotSplit) {
   EXPECT_EQ(h.header().merges, 0u);
 }
 
+TEST(Split, EqualSharesStayWhole) {
+  // As many equal tiles as workers: each is exactly a worker's share.
+  for (int32_t workers : {1, 3, 7, 132}) {
+    Harness h;
+    h.qLens.assign(workers, 1);
+    h.kvLens.assign(workers, 3001);
+    h.problem.costQ = 0.1f;
+    h.problem.costKv = 0.3f;
+    h.options.workers = workers;
+    ASSERT_TRUE(h.run());
+    EXPECT_EQ(h.header().items, uint32_t(workers));
+  }
+}
+
 TEST(Split, MaxSplitsBoundsTheChosenOnes) {
   Harness h;
   h.qLens = {1};

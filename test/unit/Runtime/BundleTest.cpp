@@ -179,6 +179,7 @@ TEST(Bundle, Header) {
             ATTNRT_BAD_BUNDLE);
   std::string text = attnrt_last_error();
   EXPECT_EQ(text.find("bundle hash is 0x"), 0u) << text;
+  EXPECT_NE(text.find(" but its bytes give 0x"), std::string::npos) << text;
   // A right hash over bytes that are no flatbuffer.
   bytes.assign(64 + 32, 0);
   memcpy(bytes.data(), good.data(), 64);

@@ -3,6 +3,8 @@
 #include "TestBundle.h"
 
 #include <algorithm>
+#include <csignal>
+#include <sys/resource.h>
 
 static attnrt_select anyElement() {
   attnrt_select select = {};
@@ -164,6 +166,42 @@ TEST(Kernel, BrokenCode) {
   EXPECT_EQ(h.open(bundle), ATTNRT_LOAD_ERROR);
   std::string text = attnrt_last_error();
   EXPECT_EQ(text.find("cannot load the code for x86-64: "), 0u) << text;
+}
+
+/// Lowers a limit of the process for a scope.
+struct Limited {
+  int which;
+  rlimit old = {};
+  Limited(int which, rlim_t value) : which(which) {
+    getrlimit(__rlimit_resource_t(which), &old);
+    rlimit low = {value, old.rlim_max};
+    setrlimit(__rlimit_resource_t(which), &low);
+  }
+  ~Limited() { setrlimit(__rlimit_resource_t(which), &old); }
+};
+
+TEST(Kernel, NoRoomForCode) {
+  Fixture f;
+  ASSERT_OK(f.open(TestBundle::tiny()));
+  attnrt_kernel *kernel = nullptr;
+  {
+    Limited files(RLIMIT_NOFILE, 0);
+    EXPECT_EQ(attnrt_kernel_load(f.device, f.bundle, "tiny", nullptr, &kernel),
+              ATTNRT_LOAD_ERROR);
+  }
+  EXPECT_STREQ(attnrt_last_error(),
+               "cannot create an anonymous file: Too many open files");
+  auto *handler = signal(SIGXFSZ, SIG_IGN);
+  {
+    Limited size(RLIMIT_FSIZE, 0);
+    EXPECT_EQ(attnrt_kernel_load(f.device, f.bundle, "tiny", nullptr, &kernel),
+              ATTNRT_LOAD_ERROR);
+  }
+  signal(SIGXFSZ, handler);
+  std::string text = attnrt_last_error();
+  EXPECT_EQ(text.find("cannot write "), 0u) << text;
+  EXPECT_NE(text.find(" bytes of code: File too large"), std::string::npos)
+      << text;
 }
 
 TEST(Kernel, NullArguments) {

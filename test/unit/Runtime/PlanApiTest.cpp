@@ -194,6 +194,8 @@ TEST(PlanApi, MaskParamsMustBeKnown) {
   attnrt_plan_info info;
   EXPECT_FAILS(attnrt_plan_query(f.plan, &info), ATTNRT_INVALID_ARGUMENT,
                "plan was not built");
+  EXPECT_FAILS(attnrt_plan_query(f.plan, nullptr), ATTNRT_INVALID_ARGUMENT,
+               "plan or result pointer is null");
   params.no_narrowing = 1;
   ASSERT_OK(f.makePlan(params));
 }

@@ -111,7 +111,7 @@ TEST_F(RunArgs, Params) {
   fails(ATTNRT_NOT_FOUND, "kernel 'tiny' has no param 'widow'");
   problem.params[0].type = ATTN_I32;
   fails(ATTNRT_INVALID_ARGUMENT, "param 'bias' is f32 but i32 was passed");
-  problem.params[0].type = attn_scalar(7);
+  problem.params[0].type = attn_scalar(3);
   fails(ATTNRT_INVALID_ARGUMENT,
         "param 'bias' is f32 but an unknown type was passed");
   problem.params[1] = problem.params[0];

@@ -1,4 +1,5 @@
-//===- KernelText.cpp - small L1 kernels as text, and their launch -----------------===//
+//===- KernelText.cpp - small L1 kernels as text, and their launch
+//-----------------===//
 
 #include "KernelText.h"
 
@@ -27,8 +28,9 @@ using namespace attn::test;
 
 namespace {
 /// Replaces `$name` by its value; longer names first.
-std::string fill(std::string text,
-                 const std::vector<std::pair<std::string, std::string>> &values) {
+std::string
+fill(std::string text,
+     const std::vector<std::pair<std::string, std::string>> &values) {
   for (const auto &[name, value] : values) {
     std::string key = "$" + name + "$";
     for (size_t at = text.find(key); at != std::string::npos;
@@ -47,7 +49,8 @@ std::string visitText(const KernelShape &s, bool partial, bool frozen) {
 )";
   std::string score = "%s0", p = "%p";
   if (s.score) {
-    t += "      %s1 = attn.apply_score %s0, %scale, %rows, %k0, %kv1 : !S, !rows\n";
+    t += "      %s1 = attn.apply_score %s0, %scale, %rows, %k0, %kv1 : !S, "
+         "!rows\n";
     score = "%s1";
   }
   if (partial) {
@@ -85,17 +88,17 @@ std::string visitText(const KernelShape &s, bool partial, bool frozen) {
   return t;
 }
 
-std::string loopText(const KernelShape &s, const std::string &name, bool partial,
-                     bool frozen, const std::string &lo, const std::string &hi,
-                     const std::string &from) {
+std::string loopText(const KernelShape &s, const std::string &name,
+                     bool partial, bool frozen, const std::string &lo,
+                     const std::string &hi, const std::string &from) {
   std::string t = "    %" + name + (s.softmax ? ":3" : "") + " = attn.for_kv ";
   t += partial ? "partial " : "full ";
   t += frozen ? "frozen " : "exact ";
   t += s.ascending ? "ascending " : "descending ";
   t += "tile_k $TK$ from " + lo + " to " + hi + " base %kv0 (%j, %k0) carry (";
   if (s.softmax)
-    t += "%O = %" + from + "#0 : !Ot, %m = %" + from + "#1 : !R, %l = %" + from +
-         "#2 : !R) {";
+    t += "%O = %" + from + "#0 : !Ot, %m = %" + from + "#1 : !R, %l = %" +
+         from + "#2 : !R) {";
   else
     t += "%O = %" + from + " : !Ot) {";
   return t + visitText(s, partial, frozen) + "    }\n";
@@ -202,19 +205,24 @@ $HOOKS$
   }
   t += "    %split = arith.cmpi sge, %slot, %zero : i32\n    scf.if %split {\n";
   if (s.softmax) {
-    std::string parts = "%" + result + "#0, %" + result + "#1, %" + result + "#2";
+    std::string parts =
+        "%" + result + "#0, %" + result + "#1, %" + result + "#2";
     t += "      %f:2 = attn.finish " + parts + ", %c : !Ot, !R\n";
-    t += "      attn.store_partial %f#0 lse %f#1, %rows, %plan slot %slot : !Ot lse !R, !rows\n";
+    t += "      attn.store_partial %f#0 lse %f#1, %rows, %plan slot %slot : "
+         "!Ot lse !R, !rows\n";
     t += "    } else {\n";
     if (s.sink) {
       t += "      %z = attn.apply_sink %rows : !rows -> !R\n";
-      t += "      %f:2 = attn.finish " + parts + ", %c sink %z : !Ot, !R sink !R\n";
+      t += "      %f:2 = attn.finish " + parts +
+           ", %c sink %z : !Ot, !R sink !R\n";
     } else {
       t += "      %f:2 = attn.finish " + parts + ", %c : !Ot, !R\n";
     }
-    t += "      attn.store %f#0 lse %f#1, %rows to %o lse %lse : !Ot lse !R, !rows to !O lse !LSE\n";
+    t += "      attn.store %f#0 lse %f#1, %rows to %o lse %lse : !Ot lse !R, "
+         "!rows to !O lse !LSE\n";
   } else {
-    t += "      attn.store_partial %" + result + ", %rows, %plan slot %slot : !Ot, !rows\n";
+    t += "      attn.store_partial %" + result +
+         ", %rows, %plan slot %slot : !Ot, !rows\n";
     t += "    } else {\n";
     t += "      attn.store %" + result + ", %rows to %o : !Ot, !rows to !O\n";
   }
@@ -260,9 +268,10 @@ attn.kernel @k_merge(%o: !O, $LSEARG$%plan: !attn.plan) attributes {schedule = #
 )";
   }
   t += "  }\n  attn.return\n}\n";
-  std::string cdef = s.softmax ? (s.score ? "%c = arith.constant 1.44269502 : f32"
-                                          : "%c = arith.mulf %scale, %log2e : f32")
-                               : "";
+  std::string cdef = s.softmax
+                         ? (s.score ? "%c = arith.constant 1.44269502 : f32"
+                                    : "%c = arith.mulf %scale, %log2e : f32")
+                         : "";
   std::string merge =
       s.sink ? "attn.variant @variant {\n" + s.hooks + "\n  }" : "";
   auto number = [](int32_t n) { return std::to_string(n); };
@@ -335,7 +344,8 @@ struct Bytes {
 struct Tensor {
   Tensor(oracle::Element element, int64_t tokens, int32_t heads, int32_t dim)
       : element(element), heads(heads), dim(dim),
-        bytes(size_t(tokens) * heads * dim * oracle::elementBytes(element) + 16) {
+        bytes(size_t(tokens) * heads * dim * oracle::elementBytes(element) +
+              16) {
     for (int64_t i = 0; i < tokens * heads * dim; ++i)
       oracle::storeElement(element, bytes.data(), i,
                            std::numeric_limits<float>::quiet_NaN());
@@ -418,7 +428,8 @@ oracle::Comparison SimFixture::run(mlir::ModuleOp module,
   KernelOp merge = module.lookupSymbol<KernelOp>("k_merge");
   ParamLayout layout(kernel);
   Bytes params(layout.totalBytes());
-  std::vector<float> partialO(size_t(capacity.slots) * shape.tileQ * shape.dimV);
+  std::vector<float> partialO(size_t(capacity.slots) * shape.tileQ *
+                              shape.dimV);
   std::vector<float> partialLse(size_t(capacity.slots) * shape.tileQ);
   attn_kernel_params fixed{};
   fixed.q = reinterpret_cast<uint64_t>(q.bytes.data());
@@ -451,7 +462,8 @@ oracle::Comparison SimFixture::run(mlir::ModuleOp module,
   for (auto op : variant.getBody().getOps<TableOp>()) {
     auto offset = layout.offsetOf("table." + op.getName().str() + ".data");
     attn_table_param entry{reinterpret_cast<uint64_t>(table.data()),
-                           {uint32_t(table.size()), 1, 1}, 0};
+                           {uint32_t(table.size()), 1, 1},
+                           0};
     std::memcpy(params.data() + *offset, &entry, sizeof(entry));
     tableData = {table.data(), ATTN_F32, 1, {uint32_t(table.size()), 1, 1}};
     bindings.tables = &tableData;
@@ -470,7 +482,8 @@ oracle::Comparison SimFixture::run(mlir::ModuleOp module,
     reference.setHook(&programs.back());
   }
   for (int32_t i = 0; i < n; ++i)
-    reference.requests.push_back({qBegin[i], batch.q[i], kvBegin[i], batch.kv[i]});
+    reference.requests.push_back(
+        {qBegin[i], batch.q[i], kvBegin[i], batch.kv[i]});
   reference.heads = shape.heads;
   reference.kvHeads = shape.kvHeads;
   reference.dim = shape.dim;
@@ -486,7 +499,8 @@ oracle::Comparison SimFixture::run(mlir::ModuleOp module,
   reference.softmax = shape.softmax;
   reference.bindings = bindings;
   oracle::Reference expected;
-  if (!oracle::attention(reference, oracle::allRows(reference), expected, error, 1))
+  if (!oracle::attention(reference, oracle::allRows(reference), expected, error,
+                         1))
     return failed;
 
   llvm::ArrayRef<char> bytes(params.data(), layout.totalBytes());
@@ -500,8 +514,8 @@ oracle::Comparison SimFixture::run(mlir::ModuleOp module,
     int64_t token = qBegin[row.request] + row.row;
     int64_t index = token * shape.heads + row.head;
     for (int32_t d = 0; d < shape.dimV; ++d)
-      lastO.push_back(oracle::loadElement(element, o.bytes.data(),
-                                          index * shape.dimV + d));
+      lastO.push_back(
+          oracle::loadElement(element, o.bytes.data(), index * shape.dimV + d));
     lastLse.push_back(
         oracle::loadElement(oracle::Element::F32, lse.bytes.data(), index));
   }

@@ -1,4 +1,5 @@
-//===- KernelText.h - small L1 kernels as text, and their launch -*- C++ -*-===//
+//===- KernelText.h - small L1 kernels as text, and their launch -*- C++
+//-*-===//
 //
 // Writes level-L1 modules with small tiles, lowers them to L2, and runs them on
 // random ragged batches against the oracle.
@@ -24,13 +25,13 @@ struct KernelShape {
   std::string element = "bf16";
   int32_t heads = 4, kvHeads = 2, dim = 16, dimV = 16;
   int32_t tileQ = 16, tileK = 8, pack = 2;
-  bool closed = true;     ///< causal in two segments; else one opaque segment
+  bool closed = true; ///< causal in two segments; else one opaque segment
   bool ascending = false;
   bool softmax = true;
-  bool score = false;     ///< call the score hook; the scale is not folded
+  bool score = false; ///< call the score hook; the scale is not folded
   bool sink = false;
-  bool frozen = false;    ///< speculate; closed kernels only
-  std::string hooks;      ///< body of the variant
+  bool frozen = false; ///< speculate; closed kernels only
+  std::string hooks;   ///< body of the variant
   int32_t depth = 2, skew = -1;
 };
 
@@ -59,8 +60,8 @@ public:
 
   mlir::MLIRContext context;
   std::string diagnostics;
-  /// Values of parameters (bit patterns) in order of declaration, and of the one
-  /// table, f32 by head.
+  /// Values of parameters (bit patterns) in order of declaration, and of the
+  /// one table, f32 by head.
   std::vector<uint32_t> params;
   std::vector<float> table;
   std::vector<float> lastO, lastLse;

@@ -1,4 +1,5 @@
-//===- LevelsTest.cpp - L1 and L2 of small kernels against the oracle -----------===//
+//===- LevelsTest.cpp - L1 and L2 of small kernels against the oracle
+//-----------===//
 
 #include "KernelText.h"
 
@@ -185,8 +186,8 @@ TEST_F(LevelsTest, LevelsAgreeBitwise) {
   ASSERT_TRUE(run(*module, shape, ragged, error, 16).ok) << error;
   ASSERT_EQ(o.size(), lastO.size());
   EXPECT_EQ(0, std::memcmp(o.data(), lastO.data(), o.size() * sizeof(float)));
-  EXPECT_EQ(0,
-            std::memcmp(lse.data(), lastLse.data(), lse.size() * sizeof(float)));
+  EXPECT_EQ(
+      0, std::memcmp(lse.data(), lastLse.data(), lse.size() * sizeof(float)));
 }
 
 // A kernel that forgets its mask must not pass: the comparison has teeth.
@@ -215,8 +216,7 @@ TEST_F(LevelsTest, LaunchErrors) {
   std::string error;
   std::vector<char> bytes(64);
   EXPECT_TRUE(failed(sim::runKernel(kernel, bytes, {}, error)));
-  EXPECT_EQ(error,
-            "attn.kernel: parameter struct has 64 bytes but needs 200");
+  EXPECT_EQ(error, "attn.kernel: parameter struct has 64 bytes but needs 200");
   bytes.resize(200);
   EXPECT_TRUE(failed(sim::runKernel(kernel, bytes, {}, error)));
   EXPECT_EQ(error, "attn.kernel: plan pointer is null");

@@ -1,4 +1,5 @@
-//===- ScalarTest.cpp - scalar ops, regions and scf --------------------------------===//
+//===- ScalarTest.cpp - scalar ops, regions and scf
+//--------------------------------===//
 
 #include "KernelText.h"
 
@@ -42,8 +43,7 @@ protected:
         .i;
   }
   float unary(const std::string &op, float x) {
-    return eval("(%a: f32) -> f32 { %r = " + op +
-                    " %a : f32 return %r : f32 }",
+    return eval("(%a: f32) -> f32 { %r = " + op + " %a : f32 return %r : f32 }",
                 {Word::ofFloat(x)})
         .f;
   }
@@ -96,12 +96,22 @@ TEST_F(ScalarTest, CompareAndExtend) {
   EXPECT_EQ(compare("slt", -1, 0), 1);
   EXPECT_EQ(compare("ult", -1, 0), 0);
   EXPECT_EQ(compare("uge", -1, 5), 1);
-  EXPECT_EQ(eval("(%a: i1) -> i32 { %r = arith.extsi %a : i1 to i32 return %r : i32 }",
-                 {Word::ofInt(1)}).i, -1);
-  EXPECT_EQ(eval("(%a: i32) -> i64 { %r = arith.extui %a : i32 to i64 return %r : i64 }",
-                 {Word::ofInt(-1)}).i, 0xffffffffll);
-  EXPECT_EQ(eval("(%a: i64) -> i32 { %r = arith.trunci %a : i64 to i32 return %r : i32 }",
-                 {Word::ofInt(0x1ffffffffll)}).i, -1);
+  EXPECT_EQ(
+      eval(
+          "(%a: i1) -> i32 { %r = arith.extsi %a : i1 to i32 return %r : i32 }",
+          {Word::ofInt(1)})
+          .i,
+      -1);
+  EXPECT_EQ(eval("(%a: i32) -> i64 { %r = arith.extui %a : i32 to i64 return "
+                 "%r : i64 }",
+                 {Word::ofInt(-1)})
+                .i,
+            0xffffffffll);
+  EXPECT_EQ(eval("(%a: i64) -> i32 { %r = arith.trunci %a : i64 to i32 return "
+                 "%r : i32 }",
+                 {Word::ofInt(0x1ffffffffll)})
+                .i,
+            -1);
 }
 
 TEST_F(ScalarTest, Floats) {
@@ -124,13 +134,17 @@ TEST_F(ScalarTest, Floats) {
   EXPECT_EQ(two("arith.divf", 1, 4), 0.25f);
   EXPECT_EQ(eval("(%a: f32) -> f32 { %t = arith.truncf %a : f32 to bf16 "
                  "%r = arith.extf %t : bf16 to f32 return %r : f32 }",
-                 {Word::ofFloat(1.00390625f)}).f, 1.0f);
+                 {Word::ofFloat(1.00390625f)})
+                .f,
+            1.0f);
 }
 
 TEST_F(ScalarTest, FloatToIntegerSaturates) {
   auto convert = [&](float x) {
-    return eval("(%a: f32) -> i32 { %r = arith.fptosi %a : f32 to i32 return %r : i32 }",
-                {Word::ofFloat(x)}).i;
+    return eval("(%a: f32) -> i32 { %r = arith.fptosi %a : f32 to i32 return "
+                "%r : i32 }",
+                {Word::ofFloat(x)})
+        .i;
   };
   EXPECT_EQ(convert(-1.9f), -1);
   EXPECT_EQ(convert(1e20f), INT32_MAX);
@@ -140,8 +154,8 @@ TEST_F(ScalarTest, FloatToIntegerSaturates) {
 
 TEST_F(ScalarTest, UnknownOpIsNamed) {
   std::string error;
-  EXPECT_FALSE(compile("(%a: f32) -> f32 { %r = math.erf %a : f32 return %r : f32 }",
-                       error));
+  EXPECT_FALSE(compile(
+      "(%a: f32) -> f32 { %r = math.erf %a : f32 return %r : f32 }", error));
   EXPECT_EQ(error, "'math.erf' is not a scalar op");
 }
 
@@ -176,8 +190,8 @@ TEST_F(ScalarTest, ControlFlow) {
   sim::LaunchOptions options;
   sim::Interp interp({}, options);
   llvm::SmallVector<sim::Datum> results;
-  ASSERT_TRUE(succeeded(
-      interp.run(f.getBody(), {sim::Datum::ofInt(10)}, results)));
+  ASSERT_TRUE(
+      succeeded(interp.run(f.getBody(), {sim::Datum::ofInt(10)}, results)));
   ASSERT_EQ(results.size(), 2u);
   EXPECT_EQ(results[0].asInt(), 1 + 3 + 5 + 7 + 9);
   EXPECT_EQ(results[1].asInt(), 27);

@@ -1,4 +1,5 @@
-//===- TilesTest.cpp - arithmetic of the tile ops -----------------------------------===//
+//===- TilesTest.cpp - arithmetic of the tile ops
+//-----------------------------------===//
 
 #include "attn/Sim/Tiles.h"
 

@@ -1,4 +1,4 @@
-//===- AttnAttrs.cpp - syntax and checks of block maps and schedules ----------===//
+//===- AttnAttrs.cpp - syntax and checks of block maps and schedules ------===//
 //
 // A block map prints as
 //   #attn.block_map<closed, classes = [full, partial], bounds = [...]>
@@ -127,10 +127,11 @@ static LogicalResult verifyChoice(EmitError emitError, StringRef field,
                      << value.getValue() << "\"";
 }
 
-LogicalResult ScheduleAttr::verify(
-    EmitError emitError, int32_t tileQ, int32_t tileK, int32_t pack, KVOrder,
-    SoftmaxKind, int32_t limit, bool, Type pType, StringAttr vTail,
-    StringAttr merge, StringAttr epilogue, Attribute) {
+LogicalResult ScheduleAttr::verify(EmitError emitError, int32_t tileQ,
+                                   int32_t tileK, int32_t pack, KVOrder,
+                                   SoftmaxKind, int32_t limit, bool, Type pType,
+                                   StringAttr vTail, StringAttr merge,
+                                   StringAttr epilogue, Attribute) {
   if (tileQ < 1 || tileK < 1)
     return emitError() << "tile_q and tile_k must be at least 1, got " << tileQ
                        << " and " << tileK;

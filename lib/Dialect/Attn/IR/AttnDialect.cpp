@@ -1,4 +1,4 @@
-//===- AttnDialect.cpp - registration of the dialect -------------------------===//
+//===- AttnDialect.cpp - registration of the dialect ----------------------===//
 //
 // The dialect's types and attributes are registered by AttnTypes.cpp and
 // AttnAttrs.cpp, so that each file holds the definitions it instantiates.

@@ -1,4 +1,4 @@
-//===- AttnGenerated.cpp - the generated bodies of all ops --------------------===//
+//===- AttnGenerated.cpp - the generated bodies of all ops ----------------===//
 //
 // Alone in its file: thirty thousand lines of cold code, compiled without
 // optimisation.

@@ -1,4 +1,4 @@
-//===- AttnHooks.cpp - variants, hooks, parameters, tables --------------------===//
+//===- AttnHooks.cpp - variants, hooks, parameters, tables ----------------===//
 //
 // A hook's argument types follow from its kind, so they are not written:
 //
@@ -51,7 +51,7 @@ LogicalResult VariantOp::verifyRegions() {
     else
       continue;
     if (!names.insert(name).second)
-      return op.emitOpError("name \"") << name << "\" is declared twice";
+      return op.emitOpError("is the second declaration of ") << name;
   }
   unsigned seen = 0;
   for (HookOp hook : getBody().front().getOps<HookOp>()) {
@@ -74,8 +74,9 @@ LogicalResult VariantOp::verifyRegions() {
 
 /// Names are bound on command lines and in the bundle: [A-Za-z_][A-Za-z0-9_]*.
 static LogicalResult verifyName(Operation *op, StringRef name) {
-  bool good = !name.empty() && !llvm::isDigit(name[0]) &&
-              llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  bool good =
+      !name.empty() && !llvm::isDigit(name[0]) &&
+      llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
   if (good)
     return success();
   return op->emitOpError("name \"")
@@ -123,6 +124,9 @@ static LogicalResult verifyAttrNames(Operation *op, ArrayRef<StringRef> known) {
 }
 
 LogicalResult ParamOp::verify() {
+  if (!isa<VariantOp>((*this)->getParentOp()) &&
+      !(*this)->getParentOfType<KernelOp>())
+    return emitOpError("must be in a variant or in a kernel");
   if (failed(verifyName(*this, getName())) ||
       failed(verifyAttrNames(*this, {"default", "sample"})))
     return failure();
@@ -149,9 +153,8 @@ LogicalResult TableOp::verify() {
 LogicalResult ReadOp::verify() {
   size_t rank = getTable().getType().getIndex().size();
   if (getIndices().size() != rank)
-    return emitOpError("table has ")
-           << rank << " dimensions but got " << getIndices().size()
-           << " indices";
+    return emitOpError("table has ") << rank << " dimensions but got "
+                                     << getIndices().size() << " indices";
   return success();
 }
 
@@ -226,14 +229,15 @@ ParseResult HookOp::parse(OpAsmParser &parser, OperationState &result) {
                       HookKindAttr::get(context, *kind));
   SmallVector<OpAsmParser::Argument> arguments;
   SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&]() -> ParseResult {
-        OpAsmParser::Argument &argument = arguments.emplace_back();
-        if (parser.parseArgument(argument))
-          return failure();
-        if (succeeded(parser.parseOptionalColon()))
-          return parser.parseType(argument.type);
-        return success();
-      }))
+  if (parser.parseCommaSeparatedList(
+          AsmParser::Delimiter::Paren, [&]() -> ParseResult {
+            OpAsmParser::Argument &argument = arguments.emplace_back();
+            if (parser.parseArgument(argument))
+              return failure();
+            if (succeeded(parser.parseOptionalColon()))
+              return parser.parseType(argument.type);
+            return success();
+          }))
     return failure();
   SmallVector<Type> types = argumentTypes(*kind, context);
   if (arguments.size() != types.size())
@@ -245,15 +249,14 @@ ParseResult HookOp::parse(OpAsmParser &parser, OperationState &result) {
     if (argument.type)
       continue;
     if (!type)
-      return parser.emitError(loc) << "the vector of a "
-                                   << stringifyHookKind(*kind)
-                                   << " hook needs a type, e.g. %x: "
-                                      "vector<64xf32>";
+      return parser.emitError(loc)
+             << "the vector of a " << stringifyHookKind(*kind)
+             << " hook needs a type, e.g. %x: "
+                "vector<64xf32>";
     argument.type = type;
   }
-  return failure(
-      parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-      parser.parseRegion(*result.addRegion(), arguments));
+  return failure(parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+                 parser.parseRegion(*result.addRegion(), arguments));
 }
 
 void HookOp::print(OpAsmPrinter &printer) {
@@ -276,10 +279,9 @@ LogicalResult HookOp::verify() {
   SmallVector<Type> types = argumentTypes(getKind(), getContext());
   StringRef kind = stringifyHookKind(getKind());
   if (getBody().getNumArguments() != types.size())
-    return emitOpError("of kind ")
-           << kind << " has " << types.size() << " arguments ("
-           << argumentList(getKind()) << "), got "
-           << getBody().getNumArguments();
+    return emitOpError("of kind ") << kind << " has " << types.size()
+                                   << " arguments (" << argumentList(getKind())
+                                   << "), got " << getBody().getNumArguments();
   for (auto [argument, type] : llvm::zip(getBody().getArguments(), types)) {
     if (type && argument.getType() != type)
       return emitOpError("argument ") << argument.getArgNumber() << " must be "
@@ -301,10 +303,10 @@ static bool isHookType(Type type) {
 
 LogicalResult HookOp::verifyRegions() {
   for (Operation &op : getBody().front().without_terminator()) {
-    bool allowed =
-        isa<ReadOp, LengthOp, ElementOp>(op) ||
-        (isa_and_nonnull<arith::ArithDialect, math::MathDialect>(op.getDialect()) &&
-         op.getNumRegions() == 0 && isMemoryEffectFree(&op));
+    bool allowed = isa<ReadOp, LengthOp, ElementOp>(op) ||
+                   (isa_and_nonnull<arith::ArithDialect, math::MathDialect>(
+                        op.getDialect()) &&
+                    op.getNumRegions() == 0 && isMemoryEffectFree(&op));
     if (!allowed)
       return op.emitOpError("is not allowed in a hook; use arith, math, "
                             "attn.read, attn.length or attn.element");
@@ -319,7 +321,7 @@ LogicalResult HookOp::verifyRegions() {
     wanted = IntegerType::get(getContext(), 1);
   if (!yield || yield.getNumOperands() != 1 ||
       yield.getOperand(0).getType() != wanted)
-    return emitOpError("of kind ") << stringifyHookKind(getKind())
-                                   << " must yield one " << wanted;
+    return emitOpError("of kind ")
+           << stringifyHookKind(getKind()) << " must yield one " << wanted;
   return success();
 }

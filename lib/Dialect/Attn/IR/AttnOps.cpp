@@ -1,4 +1,4 @@
-//===- AttnOps.cpp - kernels, attention, merge --------------------------------===//
+//===- AttnOps.cpp - kernels, attention, merge ----------------------------===//
 //
 //   attn.kernel @prefill(%q: !Q, %k: !K, %v: !V, %scale: f32)
 //       attributes {target = "cpu"} { ... attn.return ... }
@@ -69,13 +69,13 @@ void KernelOp::getAsmBlockArgumentNames(Region &region,
 ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &result) {
   StringAttr name;
   SmallVector<OpAsmParser::Argument> arguments;
-  return failure(
-      parser.parseSymbolName(name, getSymNameAttrName(result.name),
-                             result.attributes) ||
-      parser.parseArgumentList(arguments, AsmParser::Delimiter::Paren,
-                               /*allowType=*/true) ||
-      parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
-      parser.parseRegion(*result.addRegion(), arguments));
+  return failure(parser.parseSymbolName(name, getSymNameAttrName(result.name),
+                                        result.attributes) ||
+                 parser.parseArgumentList(arguments,
+                                          AsmParser::Delimiter::Paren,
+                                          /*allowType=*/true) ||
+                 parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
+                 parser.parseRegion(*result.addRegion(), arguments));
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {
@@ -119,8 +119,7 @@ LogicalResult KernelOp::verify() {
     return emitOpError("has more than one variant");
   if (!llvm::hasNItemsOrLess(getBody().front().getOps<AttentionOp>(), 1))
     return emitOpError("has more than one attention");
-  if (getBody().front().empty() ||
-      !isa<ReturnOp>(getBody().front().back()))
+  if (getBody().front().empty() || !isa<ReturnOp>(getBody().front().back()))
     return emitOpError("must end with attn.return");
   return success();
 }
@@ -129,8 +128,8 @@ LogicalResult KernelOp::verify() {
 // attention
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyRole(Operation *op, StringRef what, attn::TensorType type,
-                                TensorRole role) {
+static LogicalResult verifyRole(Operation *op, StringRef what,
+                                attn::TensorType type, TensorRole role) {
   if (type.getRole() == role)
     return success();
   return op->emitOpError() << what << " must have role "
@@ -146,8 +145,9 @@ static LogicalResult verifySame(Operation *op, StringRef what, StringRef a,
                            << " has " << nb;
 }
 
-static LogicalResult verifySameStorage(Operation *op, StringRef a, attn::TensorType ta,
-                                       StringRef b, attn::TensorType tb) {
+static LogicalResult verifySameStorage(Operation *op, StringRef a,
+                                       attn::TensorType ta, StringRef b,
+                                       attn::TensorType tb) {
   if (ta.getStorage() == tb.getStorage())
     return success();
   return op->emitOpError() << a << " is " << stringifyStorage(ta.getStorage())
@@ -157,15 +157,19 @@ static LogicalResult verifySameStorage(Operation *op, StringRef a, attn::TensorT
 
 LogicalResult AttentionOp::verify() {
   attn::TensorType q = getQuery().getType(), k = getKey().getType(),
-             v = getValue().getType(), o = getOutput().getType();
+                   v = getValue().getType(), o = getOutput().getType();
   if (failed(verifyRole(*this, "query", q, TensorRole::Query)) ||
       failed(verifyRole(*this, "key", k, TensorRole::Key)) ||
       failed(verifyRole(*this, "value", v, TensorRole::Value)) ||
       failed(verifyRole(*this, "output", o, TensorRole::Output)) ||
-      failed(verifySame(*this, "dim", "query", q.getDim(), "key", k.getDim())) ||
-      failed(verifySame(*this, "heads", "key", k.getHeads(), "value", v.getHeads())) ||
-      failed(verifySame(*this, "dim", "value", v.getDim(), "output", o.getDim())) ||
-      failed(verifySame(*this, "heads", "query", q.getHeads(), "output", o.getHeads())) ||
+      failed(
+          verifySame(*this, "dim", "query", q.getDim(), "key", k.getDim())) ||
+      failed(verifySame(*this, "heads", "key", k.getHeads(), "value",
+                        v.getHeads())) ||
+      failed(verifySame(*this, "dim", "value", v.getDim(), "output",
+                        o.getDim())) ||
+      failed(verifySame(*this, "heads", "query", q.getHeads(), "output",
+                        o.getHeads())) ||
       failed(verifySameStorage(*this, "key", k, "value", v)) ||
       failed(verifySameStorage(*this, "query", q, "output", o)))
     return failure();
@@ -208,18 +212,20 @@ AttentionOp::verifySymbolUses(SymbolTableCollection &symbolTable) {
   for (HookOp hook : variant.getBody().front().getOps<HookOp>()) {
     if (!isVectorHook(hook.getKind()))
       continue;
-    int64_t dim = cast<attn::TensorType>(hook.getKind() == HookKind::Value ||
-                                           hook.getKind() == HookKind::Output
-                                       ? getValue().getType()
-                                       : getQuery().getType())
-                      .getDim();
+    int64_t dim =
+        cast<attn::TensorType>(hook.getKind() == HookKind::Value ||
+                                       hook.getKind() == HookKind::Output
+                                   ? getValue().getType()
+                                   : getQuery().getType())
+            .getDim();
     // The hook may not have been verified yet; its own verifier speaks then.
-    auto vector = hook.getBody().getNumArguments() == 0
-                      ? VectorType()
-                      : dyn_cast<VectorType>(hook.getBody().getArgument(0).getType());
+    auto vector =
+        hook.getBody().getNumArguments() == 0
+            ? VectorType()
+            : dyn_cast<VectorType>(hook.getBody().getArgument(0).getType());
     if (vector && vector.getRank() == 1 && vector.getDimSize(0) != dim)
-      return emitOpError() << stringifyHookKind(hook.getKind())
-                           << " hook of @" << getVariant() << " works on "
+      return emitOpError() << stringifyHookKind(hook.getKind()) << " hook of @"
+                           << getVariant() << " works on "
                            << vector.getDimSize(0)
                            << " elements but the tensor has dim " << dim;
   }

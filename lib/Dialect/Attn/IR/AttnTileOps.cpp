@@ -1,4 +1,4 @@
-//===- AttnTileOps.cpp - shapes of the tile ops --------------------------------===//
+//===- AttnTileOps.cpp - shapes of the tile ops ---------------------------===//
 //
 // A tile op's operands agree in rows, columns and element types; messages name
 // both sides and both numbers:
@@ -39,13 +39,14 @@ static LogicalResult hasRole(Operation *op, attn::TensorType type,
     return success();
   InFlightDiagnostic error = op->emitOpError("tensor must have role ");
   llvm::interleave(
-      roles, error, [&](TensorRole role) { error << stringifyTensorRole(role); },
-      " or ");
+      roles, error,
+      [&](TensorRole role) { error << stringifyTensorRole(role); }, " or ");
   return error << ", got " << stringifyTensorRole(type.getRole());
 }
 
 /// Columns of a tile are the tensor's head dim.
-static LogicalResult sameDim(Operation *op, TileType tile, attn::TensorType tensor) {
+static LogicalResult sameDim(Operation *op, TileType tile,
+                             attn::TensorType tensor) {
   return same(op, "columns", "tile", tile.getCols(), "tensor", tensor.getDim());
 }
 
@@ -150,7 +151,8 @@ LogicalResult QKOp::verify() {
   TileType q = getQuery().getType(), k = getKey().getType(), s = getType();
   CHECK(same(*this, "columns", "query", q.getCols(), "key", k.getCols()));
   CHECK(sameRows(*this, "query", q, "result", s));
-  CHECK(same(*this, "rows", "key", k.getRows(), "result's columns", s.getCols()));
+  CHECK(
+      same(*this, "rows", "key", k.getRows(), "result's columns", s.getCols()));
   return isF32(*this, "result", s.getElement());
 }
 
@@ -158,7 +160,8 @@ LogicalResult PVOp::verify() {
   TileType p = getP().getType(), v = getValue().getType(), o = getType();
   CHECK(same(*this, "columns", "p", p.getCols(), "value's rows", v.getRows()));
   CHECK(sameRows(*this, "p", p, "accumulator", o));
-  CHECK(same(*this, "columns", "value", v.getCols(), "accumulator", o.getCols()));
+  CHECK(
+      same(*this, "columns", "value", v.getCols(), "accumulator", o.getCols()));
   return isF32(*this, "accumulator", o.getElement());
 }
 
@@ -213,7 +216,8 @@ LogicalResult StateStepOp::verify() {
   StateType state = getType();
   TileType s = getS().getType(), v = getValue().getType();
   CHECK(sameRows(*this, "state", state, "scores", s));
-  CHECK(same(*this, "columns", "scores", s.getCols(), "value's rows", v.getRows()));
+  CHECK(same(*this, "columns", "scores", s.getCols(), "value's rows",
+             v.getRows()));
   CHECK(same(*this, "columns", "state", state.getCols(), "value", v.getCols()));
   return isF32(*this, "scores", s.getElement());
 }
@@ -291,12 +295,12 @@ LogicalResult MergeSinkOp::verify() {
 
 LogicalResult SpeculateOp::verifyRegions() {
   Block &body = getBody().front(), &check = getCheck().front();
-  if (body.getNumArguments() != 1 || !body.getArgument(0).getType().isInteger(1))
+  if (body.getNumArguments() != 1 ||
+      !body.getArgument(0).getType().isInteger(1))
     return emitOpError("body has one argument of type i1");
   auto yield = dyn_cast_or_null<YieldOp>(body.empty() ? nullptr : &body.back());
   if (!yield || yield.getOperandTypes() != getResultTypes())
-    return emitOpError("body must yield the ")
-           << getNumResults() << " results";
+    return emitOpError("body must yield the ") << getNumResults() << " results";
   if (check.getArgumentTypes() != getResultTypes())
     return emitOpError("check takes the ") << getNumResults() << " results";
   auto verdict =

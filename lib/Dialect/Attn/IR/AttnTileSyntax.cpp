@@ -1,4 +1,4 @@
-//===- AttnTileSyntax.cpp - syntax of the tile loops --------------------------===//
+//===- AttnTileSyntax.cpp - syntax of the tile loops ----------------------===//
 //
 //   attn.for_work %plan (%req, %head, ...) { ... }
 //   %r = attn.for_kv full frozen descending tile_k 64 from %b0 to %b1 base %kv0
@@ -19,7 +19,8 @@ using Operand = OpAsmParser::UnresolvedOperand;
 
 /// `(` %a, %b ... `)`, all i32.
 static ParseResult
-parseInts(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::Argument> &arguments) {
+parseInts(OpAsmParser &parser,
+          SmallVectorImpl<OpAsmParser::Argument> &arguments) {
   if (parser.parseArgumentList(arguments, AsmParser::Delimiter::Paren))
     return failure();
   for (OpAsmParser::Argument &argument : arguments)
@@ -94,8 +95,8 @@ void ForMergeOp::getAsmBlockArgumentNames(Region &region,
 
 static LogicalResult verifyWork(Operation *op, Region &body, size_t fields) {
   if (body.getNumArguments() != fields)
-    return op->emitOpError("body has ") << fields << " arguments, got "
-                                        << body.getNumArguments();
+    return op->emitOpError("body has ")
+           << fields << " arguments, got " << body.getNumArguments();
   for (Type type : body.getArgumentTypes())
     if (!type.isInteger(32))
       return op->emitOpError("arguments of the body are i32, got ") << type;
@@ -117,7 +118,8 @@ LogicalResult ForMergeOp::verifyRegions() {
 // for_kv
 //===----------------------------------------------------------------------===//
 
-void ForKVOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn set) {
+void ForKVOp::getAsmBlockArgumentNames(Region &region,
+                                       OpAsmSetValueNameFn set) {
   nameArguments(region, {"j", "k0"}, set);
 }
 
@@ -177,12 +179,11 @@ void ForKVOp::print(OpAsmPrinter &printer) {
   printInts(printer, getBody().getArguments().take_front(2));
   if (!getInits().empty()) {
     printer << " carry (";
-    llvm::interleaveComma(llvm::zip(getCarried(), getInits()), printer,
-                          [&](auto pair) {
-                            auto [argument, init] = pair;
-                            printer << argument << " = " << init << " : "
-                                    << init.getType();
-                          });
+    llvm::interleaveComma(
+        llvm::zip(getCarried(), getInits()), printer, [&](auto pair) {
+          auto [argument, init] = pair;
+          printer << argument << " = " << init << " : " << init.getType();
+        });
     printer << ')';
   }
   printer.printOptionalAttrDictWithKeyword(
@@ -216,9 +217,9 @@ static unsigned countMasks(Region &region) {
 LogicalResult ForKVOp::verifyRegions() {
   size_t carried = getInits().size();
   if (getBody().getNumArguments() != carried + 2)
-    return emitOpError("carries ") << carried << " values, so the body has "
-                                   << carried + 2 << " arguments, got "
-                                   << getBody().getNumArguments();
+    return emitOpError("carries ")
+           << carried << " values, so the body has " << carried + 2
+           << " arguments, got " << getBody().getNumArguments();
   if (!getIndex().getType().isInteger(32) || !getK0().getType().isInteger(32))
     return emitOpError("the body's j and k0 are i32");
   auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
@@ -237,7 +238,6 @@ LogicalResult ForKVOp::verifyRegions() {
   if (getBlockClass() == BlockClass::Full && masks != 0)
     return emitOpError("full loop must not hold apply_mask, got ") << masks;
   if (getBlockClass() == BlockClass::Partial && masks != 1)
-    return emitOpError("partial loop must hold one apply_mask, got ")
-           << masks;
+    return emitOpError("partial loop must hold one apply_mask, got ") << masks;
   return success();
 }

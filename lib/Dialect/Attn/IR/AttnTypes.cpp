@@ -1,4 +1,4 @@
-//===- AttnTypes.cpp - syntax and checks of the types -------------------------===//
+//===- AttnTypes.cpp - syntax and checks of the types ---------------------===//
 //
 // Shapes are written like vectors, !attn.tile<128x64xf32>.  Every extent is
 // positive and every element type is one that some target computes with, so
@@ -47,8 +47,8 @@ static LogicalResult verifyExtent(EmitError emitError, StringRef what,
 }
 
 LogicalResult attn::TensorType::verify(EmitError emitError, TensorRole role,
-                                 Type element, int32_t heads, int32_t dim,
-                                 Storage storage) {
+                                       Type element, int32_t heads, int32_t dim,
+                                       Storage storage) {
   if (failed(verifyFloat(emitError, element)) ||
       failed(verifyExtent(emitError, "heads", heads)) ||
       failed(verifyExtent(emitError, "dim", dim)))
@@ -67,8 +67,7 @@ LogicalResult TableType::verify(EmitError emitError, Type element,
   if (!element.isInteger(32) && !element.isF32())
     return emitError() << "table elements are i32 or f32, got " << element;
   if (index.empty() || index.size() > 3)
-    return emitError() << "a table has 1 to 3 dimensions, got "
-                       << index.size();
+    return emitError() << "a table has 1 to 3 dimensions, got " << index.size();
   return success();
 }
 
@@ -89,8 +88,8 @@ LogicalResult RowsType::verify(EmitError emitError, int32_t rows) {
   return verifyExtent(emitError, "rows", rows);
 }
 
-LogicalResult StateType::verify(EmitError emitError, int32_t rows,
-                                int32_t cols, Normaliser) {
+LogicalResult StateType::verify(EmitError emitError, int32_t rows, int32_t cols,
+                                Normaliser) {
   return failure(failed(verifyExtent(emitError, "rows of a state", rows)) ||
                  failed(verifyExtent(emitError, "columns of a state", cols)));
 }
@@ -114,8 +113,7 @@ parseExtents(AsmParser &parser, size_t rank, bool trailing) {
   }
   for (int64_t extent : extents)
     if (extent > INT32_MAX) {
-      parser.emitError(loc) << "extent " << extent << " is above "
-                            << INT32_MAX;
+      parser.emitError(loc) << "extent " << extent << " is above " << INT32_MAX;
       return failure();
     }
   return extents;

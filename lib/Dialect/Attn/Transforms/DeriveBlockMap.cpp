@@ -1,4 +1,5 @@
-//===- DeriveBlockMap.cpp - attn-derive-block-map ----------------------------===//
+//===- DeriveBlockMap.cpp - attn-derive-block-map
+//----------------------------===//
 //
 // From the mask hook, by the encoding that the planner reads as well:
 //

@@ -1,4 +1,5 @@
-//===- ExpandSegments.cpp - attn-expand-segments ----------------------------===//
+//===- ExpandSegments.cpp - attn-expand-segments
+//----------------------------===//
 //
 // `segments` to integer arithmetic on the row map's inputs.  Keys are counted
 // from kv0, the slice has n of them; ql and qh are the lowest and the highest
@@ -7,19 +8,19 @@
 //   bn = ceil(clamp(qh + 1 - kv0, 0, n) / tile_k)
 //   b1 = floor(clamp(ql + 1 - kv0, 0, n) / tile_k)      [0, b1) full, [b1, bn)
 //
-// In general row q sees [lo(q), hi(q)], the largest lower and the smallest upper
-// bound, the slice's ends among them; neither decreases with q and both move by
-// at most one a row.  So
+// In general row q sees [lo(q), hi(q)], the largest lower and the smallest
+// upper bound, the slice's ends among them; neither decreases with q and both
+// move by at most one a row.  So
 //
 //   the rows that see a key are an interval [qa, qb], found from the pairs of a
 //     lower and an upper bound;
 //   some row sees exactly the keys of [lo(qa), hi(qb)];
 //   every row sees exactly the keys of [lo(qh), hi(ql)].
 //
-// Invariant: exact, not only sound: a block outside [b0, bn) is invisible to all
-// live rows, a full one is visible to all, any other block is neither (or no
-// block is full).  Bounds are summed in 64 bits; coefficients are below 2^16, so
-// no sum overflows.
+// Invariant: exact, not only sound: a block outside [b0, bn) is invisible to
+// all live rows, a full one is visible to all, any other block is neither (or
+// no block is full).  Bounds are summed in 64 bits; coefficients are below
+// 2^16, so no sum overflows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -128,8 +129,7 @@ void SegmentWriter::positions() {
   ql = add(token(rows.getRow0()), shift);
   qh = add(token(last), shift);
   Value length = max(sub(op.getKv1(), op.getKv0()), i32(0));
-  Value live =
-      compare(arith::CmpIPredicate::sgt, rows.getNrows(), i32(0));
+  Value live = compare(arith::CmpIPredicate::sgt, rows.getNrows(), i32(0));
   keys = select(live, length, i32(0));
 }
 
@@ -218,11 +218,10 @@ void SegmentWriter::general() {
     hi.push_back(offset(bound));
   Value wideLow = wide(ql), wideHigh = wide(qh), wideKeys = wide(keys);
 
-  // The rows [qa, qb] with at least one key.  The slice is the bounds k >= 0 and
-  // k <= keys - 1, neither with q.
+  // The rows [qa, qb] with at least one key.  The slice is the bounds k >= 0
+  // and k <= keys - 1, neither with q.
   Value qa = wideLow, qb = wideHigh;
-  Value possible =
-      compare(arith::CmpIPredicate::sgt, wideKeys, i64(0)); // i1
+  Value possible = compare(arith::CmpIPredicate::sgt, wideKeys, i64(0)); // i1
   auto pair = [&](bool lowerQ, Value lower, bool upperQ, Value upper) {
     // lower + lowerQ * q <= upper + upperQ * q
     Value difference = sub(lower, upper);

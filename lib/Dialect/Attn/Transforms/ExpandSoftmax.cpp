@@ -1,4 +1,5 @@
-//===- ExpandSoftmax.cpp - attn-expand-softmax -------------------------------===//
+//===- ExpandSoftmax.cpp - attn-expand-softmax
+//-------------------------------===//
 //
 // The state becomes its parts (O, m, l), or O alone without normaliser:
 //
@@ -70,8 +71,8 @@ private:
 
 SmallVector<Type> Expander::partTypes(StateType type) const {
   Type f32 = Float32Type::get(type.getContext());
-  SmallVector<Type> types{TileType::get(type.getContext(), type.getRows(),
-                                        type.getCols(), f32)};
+  SmallVector<Type> types{
+      TileType::get(type.getContext(), type.getRows(), type.getCols(), f32)};
   if (type.getNormaliser() == Normaliser::Softmax)
     types.append(2, RowVecType::get(type.getContext(), type.getRows(), f32));
   return types;
@@ -110,8 +111,8 @@ void Expander::expandStep(StateStepOp op) {
   Value o = old[0], m = old[1], l = old[2];
   Type vec = m.getType();
   if (op.getReference() == Reference::Frozen) {
-    Value p = ExpOp::create(builder, loc, s.getType(), s, m, c,
-                            Reference::Frozen);
+    Value p =
+        ExpOp::create(builder, loc, s.getType(), s, m, c, Reference::Frozen);
     Value l1 = RowSumOp::create(builder, loc, vec, p, l, /*alpha=*/Value());
     parts[op.getResult()] = {product(p, o), m, l1};
     return retire(op);
@@ -132,10 +133,10 @@ void Expander::expandLoop(ForKVOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   Parts inits = parts.lookup(op.getInits()[0]);
-  auto loop = ForKVOp::create(builder, loc, ValueRange(inits).getTypes(),
-                              op.getLo(), op.getHi(), op.getBase(), inits,
-                              op.getBlockClass(), op.getReference(),
-                              op.getOrder(), op.getTileK());
+  auto loop =
+      ForKVOp::create(builder, loc, ValueRange(inits).getTypes(), op.getLo(),
+                      op.getHi(), op.getBase(), inits, op.getBlockClass(),
+                      op.getReference(), op.getOrder(), op.getTileK());
   // The old block moves over; its one state argument is replaced at the end.
   loop.getBody().takeBody(op.getBody());
   Block &body = loop.getBody().front();
@@ -253,8 +254,8 @@ void Expander::splitFullLoop(ForKVOp loop, Value exact) {
       rescale.erase();
     }
   }
-  for (AlphaOp op : llvm::make_early_inc_range(
-           frozen.getBody().front().getOps<AlphaOp>()))
+  for (AlphaOp op :
+       llvm::make_early_inc_range(frozen.getBody().front().getOps<AlphaOp>()))
     op.erase();
 }
 
@@ -318,6 +319,10 @@ LogicalResult Expander::run() {
 namespace {
 
 struct ExpandSoftmax : public attn::impl::AttnExpandSoftmaxBase<ExpandSoftmax> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect>();
+  }
+
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     ScheduleAttr schedule = kernel.getScheduleAttr();

@@ -1,4 +1,5 @@
-//===- MergeKernel.cpp - the kernel that merges split partials ---------------===//
+//===- MergeKernel.cpp - the kernel that merges split partials
+//---------------===//
 //
 // One group of partials a turn, in split order:
 //
@@ -7,8 +8,9 @@
 //       load_partial first; scf.for the rest { load_partial; merge_tile }
 //       [merge_sink] [output hook] store } }
 //
-// Invariant: the order of the merge is the plan's, so the result does not depend
-// on who computed the partials; sink and output hook are applied exactly once.
+// Invariant: the order of the merge is the plan's, so the result does not
+// depend on who computed the partials; sink and output hook are applied exactly
+// once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,9 +44,9 @@ public:
     if (!shape.isSoftmax())
       return {AddTileOp::create(builder, loc, a.tile.getType(), a.tile, b.tile),
               Value()};
-    auto op = MergeTileOp::create(builder, loc, a.tile.getType(),
-                                  a.lse.getType(), a.tile, a.lse, b.tile,
-                                  b.lse);
+    auto op =
+        MergeTileOp::create(builder, loc, a.tile.getType(), a.lse.getType(),
+                            a.tile, a.lse, b.tile, b.lse);
     return {op.getTile(), op.getRowLse()};
   }
 
@@ -81,6 +83,16 @@ private:
 
 } // namespace
 
+/// The variant with the hooks that act on a merged row.  Parameters and tables
+/// stay, so that both kernels have the same parameter struct.
+static void cloneLateHooks(OpBuilder &builder, VariantOp variant) {
+  auto clone = cast<VariantOp>(builder.clone(*variant));
+  for (HookOp hook :
+       llvm::make_early_inc_range(clone.getBody().getOps<HookOp>()))
+    if (hook.getKind() != HookKind::Sink && hook.getKind() != HookKind::Output)
+      hook.erase();
+}
+
 LogicalResult attn::createMergeKernel(KernelOp kernel, const TileShape &shape,
                                       SymbolTable &symbols) {
   std::string name = (kernel.getSymName() + "_merge").str();
@@ -102,7 +114,7 @@ LogicalResult attn::createMergeKernel(KernelOp kernel, const TileShape &shape,
 
   builder.setInsertionPointToEnd(&entry);
   if (shape.hasHook(HookKind::Sink) || shape.hasHook(HookKind::Output))
-    builder.clone(*VariantOp(shape.variant));
+    cloneLateHooks(builder, shape.variant);
   auto work = ForMergeOp::create(builder, loc, plan);
   ReturnOp::create(builder, loc);
   Region &body = work.getBody();

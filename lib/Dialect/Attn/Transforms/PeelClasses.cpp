@@ -1,4 +1,5 @@
-//===- PeelClasses.cpp - attn-peel-classes ---------------------------------===//
+//===- PeelClasses.cpp - attn-peel-classes
+//---------------------------------===//
 //
 // One loop a block class, in visiting order; full loops lose the mask:
 //

@@ -1,10 +1,12 @@
-//===- ResolveVariant.cpp - attn-resolve-variant ---------------------------===//
+//===- ResolveVariant.cpp - attn-resolve-variant
+//---------------------------===//
 //
 // Clones the variant into each kernel that names it:
 //
 //   attn.variant @causal {..}                attn.kernel @prefill(..) {
 //   attn.kernel @prefill(..) {         ->      attn.variant @causal {..}
-//     attn.attention .. variant(@causal)       attn.attention .. variant(@causal)
+//     attn.attention .. variant(@causal)       attn.attention ..
+//     variant(@causal)
 //
 // Invariant afterwards: no variant outside a kernel; the passes below look at
 // one kernel only, so they may run on all of them at once.

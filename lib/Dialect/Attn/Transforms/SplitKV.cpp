@@ -1,4 +1,5 @@
-//===- SplitKV.cpp - attn-split-kv -----------------------------------------===//
+//===- SplitKV.cpp - attn-split-kv
+//-----------------------------------------===//
 //
 // An item that owns a slot stores a partial instead of the result:
 //
@@ -52,14 +53,14 @@ LogicalResult split(StoreOp store, ForWorkOp work) {
   OpBuilder builder(store);
   Value slot = work.getBody().getArgument(slotArgument);
   Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
-  Value isSplit = arith::CmpIOp::create(builder, loc,
-                                        arith::CmpIPredicate::sge, slot, zero);
+  Value isSplit = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
+                                        slot, zero);
   auto branch = scf::IfOp::create(builder, loc, isSplit, /*withElse=*/true);
 
   OpBuilder then = branch.getThenBodyBuilder();
-  auto partial = StateFinishOp::create(
-      then, finish.getLoc(), finish->getResultTypes(), finish.getState(),
-      finish.getC(), /*sink=*/Value());
+  auto partial =
+      StateFinishOp::create(then, finish.getLoc(), finish->getResultTypes(),
+                            finish.getState(), finish.getC(), /*sink=*/Value());
   StorePartialOp::create(then, loc, partial.getTile(), partial.getRowLse(),
                          store.getRows(), work.getPlan(), slot);
 
@@ -70,6 +71,10 @@ LogicalResult split(StoreOp store, ForWorkOp work) {
 }
 
 struct SplitKV : public attn::impl::AttnSplitKVBase<SplitKV> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+  }
+
   void runOnOperation() override {
     bool failed = false;
     for (ForWorkOp work : getOperation().getBody().getOps<ForWorkOp>()) {

@@ -1,4 +1,5 @@
-//===- Tile.cpp - attn-tile -------------------------------------------------===//
+//===- Tile.cpp - attn-tile
+//-------------------------------------------------===//
 //
 // One attention to tiles, by the schedule and the block map:
 //
@@ -10,8 +11,8 @@
 //       load_kv K, load_kv V, qk, apply_score, apply_mask, state_step }
 //     state_finish, store }
 //
-// and a second kernel @<name>_merge for the split items.  The kernel's arguments
-// grow by output, lse (softmax only) and plan; its results are gone.
+// and a second kernel @<name>_merge for the split items.  The kernel's
+// arguments grow by output, lse (softmax only) and plan; its results are gone.
 //
 // Invariant afterwards: only tile ops.  The one loop visits every block as
 // partial, which is right for all of them; attn-peel-classes makes it fast.
@@ -83,8 +84,8 @@ private:
 
 } // namespace
 
-/// With fold_scale the scores stay raw products and the scale is a factor of the
-/// exponent; otherwise apply_score multiplies and only the base changes.
+/// With fold_scale the scores stay raw products and the scale is a factor of
+/// the exponent; otherwise apply_score multiplies and only the base changes.
 Value Tiler::exponentFactor() {
   FloatAttr attr = builder.getF32FloatAttr(log2e);
   Value base = arith::ConstantOp::create(builder, loc, attr);
@@ -94,9 +95,8 @@ Value Tiler::exponentFactor() {
 }
 
 Value Tiler::loadKV(Value tensor, TileType type, HookKind hook) {
-  Value tile =
-      LoadKVOp::create(builder, loc, type, tensor, requestId, kvHead,
-                       request.getKvBegin(), k0, kv1);
+  Value tile = LoadKVOp::create(builder, loc, type, tensor, requestId, kvHead,
+                                request.getKvBegin(), k0, kv1);
   if (shape.hasHook(hook))
     tile = TransformKeysOp::create(builder, loc, type, hook, tile, requestId,
                                    kvHead, k0, kv1, request.getQLen(),
@@ -108,8 +108,7 @@ Value Tiler::loop(Value query, SegmentsOp segments, Value init) {
   auto for_kv = ForKVOp::create(
       builder, loc, TypeRange{init.getType()}, segments.getBounds().front(),
       segments.getBounds().back(), kv0, ValueRange{init}, BlockClass::Partial,
-      Reference::Exact, shape.schedule.getKvOrder(),
-      shape.schedule.getTileK());
+      Reference::Exact, shape.schedule.getKvOrder(), shape.schedule.getTileK());
   Region &body = for_kv.getBody();
   Block *block = body.empty() ? &body.emplaceBlock() : &body.front();
   if (block->getNumArguments() == 0) {
@@ -126,11 +125,11 @@ Value Tiler::loop(Value query, SegmentsOp segments, Value init) {
       loadKV(attention.getValue(), shape.valueTile(), HookKind::Value);
   Value s = QKOp::create(builder, loc, shape.scoreTile(), query, keys);
   if (shape.hasHook(HookKind::Score) || !shape.schedule.getFoldScale())
-    s = ApplyScoreOp::create(builder, loc, s.getType(), s,
-                             attention.getScale(), rows, k0, kv1);
-  s = ApplyMaskOp::create(
-      builder, loc, s.getType(), s, rows, k0, kv1,
-      shape.isSoftmax() ? MaskFill::NegInf : MaskFill::Zero);
+    s = ApplyScoreOp::create(builder, loc, s.getType(), s, attention.getScale(),
+                             rows, k0, kv1);
+  s = ApplyMaskOp::create(builder, loc, s.getType(), s, rows, k0, kv1,
+                          shape.isSoftmax() ? MaskFill::NegInf
+                                            : MaskFill::Zero);
   state = StateStepOp::create(builder, loc, state.getType(), state, s, values,
                               factor, Reference::Exact);
   YieldOp::create(builder, loc, ValueRange{state});
@@ -165,14 +164,13 @@ void Tiler::run() {
   // Unpacked items name the query head.
   kvHead = fields[1];
   if (shape.schedule.getPack() == 1 && shape.group != 1)
-    kvHead = arith::DivSIOp::create(builder, loc, kvHead,
-                                    constant(shape.group));
+    kvHead =
+        arith::DivSIOp::create(builder, loc, kvHead, constant(shape.group));
 
   SmallVector<Type> bounds(shape.blockMap.getClasses().size() + 1,
                            builder.getI32Type());
-  auto segments =
-      SegmentsOp::create(builder, loc, bounds, rows, kv0, kv1, shape.blockMap,
-                         shape.schedule.getTileK());
+  auto segments = SegmentsOp::create(builder, loc, bounds, rows, kv0, kv1,
+                                     shape.blockMap, shape.schedule.getTileK());
   Value query = LoadQueryOp::create(builder, loc, shape.queryTile(),
                                     attention.getQuery(), rows);
   if (shape.hasHook(HookKind::Query))
@@ -205,6 +203,10 @@ void Tiler::run() {
 namespace {
 
 struct Tile : public attn::impl::AttnTileBase<Tile> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<arith::ArithDialect, scf::SCFDialect>();
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
@@ -238,8 +240,8 @@ struct Tile : public attn::impl::AttnTileBase<Tile> {
     shape.group = shape.query.getHeads() / shape.key.getHeads();
     int32_t pack = shape.schedule.getPack();
     if (pack != 1 && pack != shape.group)
-      return kernel.emitOpError() << "packs " << pack
-                                  << " heads but the group has " << shape.group;
+      return kernel.emitOpError()
+             << "packs " << pack << " heads but the group has " << shape.group;
     if (failed(createMergeKernel(kernel, shape, symbols)))
       return failure();
     Tiler(kernel, attention, shape).run();

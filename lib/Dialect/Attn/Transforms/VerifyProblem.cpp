@@ -1,4 +1,5 @@
-//===- VerifyProblem.cpp - attn-verify-problem -----------------------------===//
+//===- VerifyProblem.cpp - attn-verify-problem
+//-----------------------------===//
 //
 // Refuses what a target cannot do before any decision is taken, with the
 // numbers:
@@ -141,9 +142,9 @@ LogicalResult Verifier::run() {
            << "target " << name << " is not built (built: cpu, sm_80)";
   if (failed(checkBody()))
     return failure();
-  for (Value value : llvm::concat<Value>(
-           SmallVector<Value>(attention->getOperands()),
-           SmallVector<Value>(attention->getResults())))
+  for (Value value :
+       llvm::concat<Value>(SmallVector<Value>(attention->getOperands()),
+                           SmallVector<Value>(attention->getResults())))
     if (auto type = dyn_cast<attn::TensorType>(value.getType()))
       if (failed(checkTensor(type)))
         return failure();
@@ -153,9 +154,9 @@ LogicalResult Verifier::run() {
       failed(checkDim("value dim", valueDim)))
     return failure();
   if (target.isGpu() && dim != valueDim)
-    return kernel.emitOpError() << "head dim " << dim << " and value dim "
-                                << valueDim << " differ: not built for "
-                                << name;
+    return kernel.emitOpError()
+           << "head dim " << dim << " and value dim " << valueDim
+           << " differ: not built for " << name;
   return checkHooks();
 }
 

@@ -1,4 +1,5 @@
-//===- VerifyTiles.cpp - attn-verify-tiles ----------------------------------===//
+//===- VerifyTiles.cpp - attn-verify-tiles
+//----------------------------------===//
 //
 // The level verifier of L1:
 //
@@ -6,8 +7,8 @@
 //   a state, or the O tile of an expanded one, is used once on each path;
 //   each path of an item stores exactly once.
 //
-// That a full loop has no mask and a partial one exactly one is checked by the op
-// itself.  Invariant: changes nothing.
+// That a full loop has no mask and a partial one exactly one is checked by the
+// op itself.  Invariant: changes nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -123,8 +124,7 @@ LogicalResult TileVerifier::run() {
       return failure();
   }
   if (works != 1)
-    return kernel.emitOpError()
-           << "has " << works << " work loops but needs 1";
+    return kernel.emitOpError() << "has " << works << " work loops but needs 1";
   // States: values of state type and what a loop over blocks carries as O.
   WalkResult result = kernel.getBody().walk([&](Operation *op) -> WalkResult {
     if (auto loop = dyn_cast<ForKVOp>(op))

@@ -1,4 +1,5 @@
-//===- PipeDialect.cpp - the dialect, its attributes and its types --------------===//
+//===- PipeDialect.cpp - the dialect, its attributes and its types
+//--------------===//
 //
 // Registration, and the checks on roles, schedules and channel types.
 //
@@ -75,11 +76,12 @@ static LogicalResult verifyEntries(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-LogicalResult ScheduleAttr::verify(
-    function_ref<InFlightDiagnostic()> emitError, ArrayAttr roles,
-    DictionaryAttr place, DictionaryAttr agents, DictionaryAttr atoms,
-    DictionaryAttr channels, DictionaryAttr skew, StringAttr handover,
-    StringAttr persist, int32_t unroll) {
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   ArrayAttr roles, DictionaryAttr place,
+                                   DictionaryAttr agents, DictionaryAttr atoms,
+                                   DictionaryAttr channels, DictionaryAttr skew,
+                                   StringAttr handover, StringAttr persist,
+                                   int32_t unroll) {
   if (roles.empty())
     return emitError() << "schedule needs a role";
   llvm::StringSet<> names;
@@ -108,13 +110,14 @@ LogicalResult ScheduleAttr::verify(
   auto isDepth = [&](Attribute attr) {
     return isI32(attr) && cast<IntegerAttr>(attr).getInt() >= 1;
   };
-  if (failed(verifyEntries(emitError, place, "place", "the name of a role", isRole)) ||
+  if (failed(verifyEntries(emitError, place, "place", "the name of a role",
+                           isRole)) ||
       failed(verifyEntries(emitError, agents, "agent",
                            "one of \"threads\", \"cp_async\", \"tma\", \"mma\"",
                            isAgent)) ||
       failed(verifyEntries(emitError, atoms, "atom", "a name", isName)) ||
-      failed(verifyEntries(emitError, channels, "depth",
-                           "an i32 of at least 1", isDepth)) ||
+      failed(verifyEntries(emitError, channels, "depth", "an i32 of at least 1",
+                           isDepth)) ||
       failed(verifyEntries(emitError, skew, "skew", "an i32", isI32)))
     return failure();
   if (persist.getValue() != "static" && persist.getValue() != "dynamic")

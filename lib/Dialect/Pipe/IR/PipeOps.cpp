@@ -1,7 +1,8 @@
-//===- PipeOps.cpp - verifiers of the pipe ops -----------------------------------===//
+//===- PipeOps.cpp - verifiers of the pipe ops
+//-----------------------------------===//
 //
-// Local checks: an op against its types and the roles around it.  What needs the
-// order of several ops (spans, balance, deadlock) is pipe-verify-schedule.
+// Local checks: an op against its types and the roles around it.  What needs
+// the order of several ops (spans, balance, deadlock) is pipe-verify-schedule.
 //
 //   error: payload of 'pipe.wait' is f32 but the channel holds i32
 //
@@ -42,8 +43,8 @@ LogicalResult RolesOp::verify() {
     if (!role)
       return emitOpError("roles must be #pipe.role but one is ") << attr;
     if (!names.insert(role.getName().getValue()).second)
-      return emitOpError("names role '") << role.getName().getValue()
-                                         << "' twice";
+      return emitOpError("names role '")
+             << role.getName().getValue() << "' twice";
   }
   if (getBodies().size() != getRoles().size())
     return emitOpError("has ") << getBodies().size() << " regions but "
@@ -54,9 +55,8 @@ LogicalResult RolesOp::verify() {
 LogicalResult AcquireOp::verify() {
   Type payload = getChannel().getType().getPayload();
   if (getSlot().getType().getPayload() != payload)
-    return emitOpError("slot holds ")
-           << getSlot().getType().getPayload() << " but the channel holds "
-           << payload;
+    return emitOpError("slot holds ") << getSlot().getType().getPayload()
+                                      << " but the channel holds " << payload;
   return success();
 }
 
@@ -70,12 +70,11 @@ LogicalResult CommitOp::verify() {
 LogicalResult WaitOp::verify() {
   Type payload = getChannel().getType().getPayload();
   if (getPayload().getType() != payload)
-    return emitOpError("payload is ") << getPayload().getType()
-                                      << " but the channel holds " << payload;
+    return emitOpError("payload is ")
+           << getPayload().getType() << " but the channel holds " << payload;
   if (getSlot().getType().getPayload() != payload)
-    return emitOpError("slot holds ")
-           << getSlot().getType().getPayload() << " but the channel holds "
-           << payload;
+    return emitOpError("slot holds ") << getSlot().getType().getPayload()
+                                      << " but the channel holds " << payload;
   return success();
 }
 

@@ -1,16 +1,18 @@
-//===- VerifySchedule.cpp - level verifier of L2 -------------------------------------===//
+//===- VerifySchedule.cpp - level verifier of L2
+//-------------------------------------===//
 //
 // Two kinds of checks.  By structure: a slot comes from an acquire or a wait of
-// the right role, is committed or released, and is not used afterwards; a future
-// is used in its block.  By running the roles on numbers: integer arithmetic is
-// exact, every other integer takes values from a fixed sequence, and each
-// acquire must find a free slot and each wait a full one.
+// the right role, is committed or released, and is not used afterwards; a
+// future is used in its block.  By running the roles on numbers: integer
+// arithmetic is exact, every other integer takes values from a fixed sequence,
+// and each acquire must find a free slot and each wait a full one.
 //
 //   for %i = 0 to %n { acquire; commit }        // no wait
 //   error: slot 0 of channel 'k' is full but must be free (loops of 2 turns)
 //
 // A role whose visits depend on the work item alone passes for every item if it
-// passes for loops of 0, 1, 2, 3, 7 and mixed lengths, which the sequence yields.
+// passes for loops of 0, 1, 2, 3, 7 and mixed lengths, which the sequence
+// yields.
 //
 // Invariant: no op but those of pipe, scf and arith is looked into.
 //
@@ -141,10 +143,14 @@ enum class State { Free, Producer, Full, Consumer };
 
 const char *nameOf(State state) {
   switch (state) {
-  case State::Free: return "free";
-  case State::Producer: return "held by its producer";
-  case State::Full: return "full";
-  case State::Consumer: return "held by a consumer";
+  case State::Free:
+    return "free";
+  case State::Producer:
+    return "held by its producer";
+  case State::Full:
+    return "full";
+  case State::Consumer:
+    return "held by a consumer";
   }
   return "";
 }
@@ -219,7 +225,8 @@ LogicalResult NumberRun::arithmetic(Operation *op, bool &known) {
     unsigned width = op->getResult(0).getType().getIntOrFloatBitWidth();
     if (width == 1)
       return v & 1;
-    return width >= 64 ? v : int64_t(uint64_t(v) << (64 - width)) >> (64 - width);
+    return width >= 64 ? v
+                       : int64_t(uint64_t(v) << (64 - width)) >> (64 - width);
   };
   auto set = [&](int64_t v) {
     numbers[op->getResult(0)] = wrap(v);
@@ -231,55 +238,86 @@ LogicalResult NumberRun::arithmetic(Operation *op, bool &known) {
   }
   int64_t a = op->getNumOperands() > 0 ? get(op->getOperand(0)) : 0;
   int64_t b = op->getNumOperands() > 1 ? get(op->getOperand(1)) : 0;
-  unsigned inWidth = op->getNumOperands() > 0 &&
-                             op->getOperand(0).getType().isInteger()
-                         ? op->getOperand(0).getType().getIntOrFloatBitWidth()
-                         : 64;
+  unsigned inWidth =
+      op->getNumOperands() > 0 && op->getOperand(0).getType().isInteger()
+          ? op->getOperand(0).getType().getIntOrFloatBitWidth()
+          : 64;
   uint64_t mask = inWidth >= 64 ? ~uint64_t(0) : (uint64_t(1) << inWidth) - 1;
   uint64_t ua = uint64_t(a) & mask, ub = uint64_t(b) & mask;
   auto floorDiv = [](int64_t n, int64_t d) {
     return n / d - ((n % d != 0) && ((n < 0) != (d < 0)));
   };
   bool divisible = b != 0 && b != -1;
-  if (isa<arith::AddIOp>(op)) return set(int64_t(uint64_t(a) + uint64_t(b)));
-  if (isa<arith::SubIOp>(op)) return set(int64_t(uint64_t(a) - uint64_t(b)));
-  if (isa<arith::MulIOp>(op)) return set(int64_t(uint64_t(a) * uint64_t(b)));
-  if (isa<arith::DivSIOp>(op)) return set(divisible ? a / b : b ? -a : 0);
+  if (isa<arith::AddIOp>(op))
+    return set(int64_t(uint64_t(a) + uint64_t(b)));
+  if (isa<arith::SubIOp>(op))
+    return set(int64_t(uint64_t(a) - uint64_t(b)));
+  if (isa<arith::MulIOp>(op))
+    return set(int64_t(uint64_t(a) * uint64_t(b)));
+  if (isa<arith::DivSIOp>(op))
+    return set(divisible ? a / b : b ? -a : 0);
   if (isa<arith::FloorDivSIOp>(op))
     return set(divisible ? floorDiv(a, b) : b ? -a : 0);
   if (isa<arith::CeilDivSIOp>(op))
     return set(divisible ? -floorDiv(-a, b) : b ? -a : 0);
-  if (isa<arith::RemSIOp>(op)) return set(divisible ? a % b : 0);
-  if (isa<arith::DivUIOp>(op)) return set(ub ? int64_t(ua / ub) : 0);
-  if (isa<arith::RemUIOp>(op)) return set(ub ? int64_t(ua % ub) : 0);
+  if (isa<arith::RemSIOp>(op))
+    return set(divisible ? a % b : 0);
+  if (isa<arith::DivUIOp>(op))
+    return set(ub ? int64_t(ua / ub) : 0);
+  if (isa<arith::RemUIOp>(op))
+    return set(ub ? int64_t(ua % ub) : 0);
   if (isa<arith::CeilDivUIOp>(op))
     return set(ub ? int64_t(ua / ub + (ua % ub != 0)) : 0);
-  if (isa<arith::MinSIOp>(op)) return set(std::min(a, b));
-  if (isa<arith::MaxSIOp>(op)) return set(std::max(a, b));
-  if (isa<arith::MinUIOp>(op)) return set(ua < ub ? a : b);
-  if (isa<arith::MaxUIOp>(op)) return set(ua > ub ? a : b);
-  if (isa<arith::AndIOp>(op)) return set(a & b);
-  if (isa<arith::OrIOp>(op)) return set(a | b);
-  if (isa<arith::XOrIOp>(op)) return set(a ^ b);
-  if (isa<arith::ShLIOp>(op)) return set(int64_t(uint64_t(a) << (ub % inWidth)));
-  if (isa<arith::ShRSIOp>(op)) return set(a >> (ub % inWidth));
-  if (isa<arith::ShRUIOp>(op)) return set(int64_t(ua >> (ub % inWidth)));
-  if (isa<arith::ExtSIOp>(op)) return set(inWidth == 1 ? -a : a);
-  if (isa<arith::ExtUIOp>(op)) return set(int64_t(ua));
-  if (isa<arith::TruncIOp, arith::IndexCastOp>(op)) return set(a);
-  if (isa<arith::SelectOp>(op)) return set(a ? b : get(op->getOperand(2)));
+  if (isa<arith::MinSIOp>(op))
+    return set(std::min(a, b));
+  if (isa<arith::MaxSIOp>(op))
+    return set(std::max(a, b));
+  if (isa<arith::MinUIOp>(op))
+    return set(ua < ub ? a : b);
+  if (isa<arith::MaxUIOp>(op))
+    return set(ua > ub ? a : b);
+  if (isa<arith::AndIOp>(op))
+    return set(a & b);
+  if (isa<arith::OrIOp>(op))
+    return set(a | b);
+  if (isa<arith::XOrIOp>(op))
+    return set(a ^ b);
+  if (isa<arith::ShLIOp>(op))
+    return set(int64_t(uint64_t(a) << (ub % inWidth)));
+  if (isa<arith::ShRSIOp>(op))
+    return set(a >> (ub % inWidth));
+  if (isa<arith::ShRUIOp>(op))
+    return set(int64_t(ua >> (ub % inWidth)));
+  if (isa<arith::ExtSIOp>(op))
+    return set(inWidth == 1 ? -a : a);
+  if (isa<arith::ExtUIOp>(op))
+    return set(int64_t(ua));
+  if (isa<arith::TruncIOp, arith::IndexCastOp>(op))
+    return set(a);
+  if (isa<arith::SelectOp>(op))
+    return set(a ? b : get(op->getOperand(2)));
   if (auto x = dyn_cast<arith::CmpIOp>(op)) {
     switch (x.getPredicate()) {
-    case arith::CmpIPredicate::eq: return set(a == b);
-    case arith::CmpIPredicate::ne: return set(a != b);
-    case arith::CmpIPredicate::slt: return set(a < b);
-    case arith::CmpIPredicate::sle: return set(a <= b);
-    case arith::CmpIPredicate::sgt: return set(a > b);
-    case arith::CmpIPredicate::sge: return set(a >= b);
-    case arith::CmpIPredicate::ult: return set(ua < ub);
-    case arith::CmpIPredicate::ule: return set(ua <= ub);
-    case arith::CmpIPredicate::ugt: return set(ua > ub);
-    case arith::CmpIPredicate::uge: return set(ua >= ub);
+    case arith::CmpIPredicate::eq:
+      return set(a == b);
+    case arith::CmpIPredicate::ne:
+      return set(a != b);
+    case arith::CmpIPredicate::slt:
+      return set(a < b);
+    case arith::CmpIPredicate::sle:
+      return set(a <= b);
+    case arith::CmpIPredicate::sgt:
+      return set(a > b);
+    case arith::CmpIPredicate::sge:
+      return set(a >= b);
+    case arith::CmpIPredicate::ult:
+      return set(ua < ub);
+    case arith::CmpIPredicate::ule:
+      return set(ua <= ub);
+    case arith::CmpIPredicate::ugt:
+      return set(ua > ub);
+    case arith::CmpIPredicate::uge:
+      return set(ua >= ub);
     }
   }
   known = false;
@@ -383,7 +421,8 @@ LogicalResult NumberRun::runOp(Operation *op) {
                 slotIndex.lookup(slot), channel.getName());
   }
   bool known = false;
-  if (op->getNumResults() == 1 && op->getResult(0).getType().isSignlessInteger() &&
+  if (op->getNumResults() == 1 &&
+      op->getResult(0).getType().isSignlessInteger() &&
       isa_and_nonnull<arith::ArithDialect>(op->getDialect()) &&
       failed(arithmetic(op, known)))
     return failure();
@@ -426,8 +465,7 @@ LogicalResult NumberRun::checkEnd(RolesOp roles) {
     for (auto [i, state] : llvm::enumerate(rings[channel].slots))
       if (state != State::Free)
         return roles.emitError() << "ends with slot " << i << " of channel '"
-                                 << channel.getName() << "' "
-                                 << nameOf(state);
+                                 << channel.getName() << "' " << nameOf(state);
   return success();
 }
 

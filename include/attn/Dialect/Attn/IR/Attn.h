@@ -1,4 +1,4 @@
-//===- Attn.h - the attn dialect ---------------------------------*- C++ -*-===//
+//===- Attn.h - the attn dialect --------------------------------*- C++ -*-===//
 //
 // Everything of the dialect in one header: enumerations, attributes, types and
 // ops of levels L0 (problem) and L1 (tiles).  Definitions are generated from

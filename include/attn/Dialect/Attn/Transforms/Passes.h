@@ -1,4 +1,4 @@
-//===- Passes.h - passes of levels L0 and L1 ---------------------*- C++ -*-===//
+//===- Passes.h - passes of levels L0 and L1 --------------------*- C++ -*-===//
 //
 // Declarations and registration of dialects/Attn/AttnPasses.td.  Each pass is
 // created by createAttn<Name>() or registered by its flag, e.g.

@@ -1,0 +1,26 @@
+"""Compiles examples to PTX and assembles them: no spill, no stack, no C75xx note.
+
+usage: assemble.py PTXAS OUT EXAMPLE...
+"""
+
+import re
+import subprocess
+import sys
+
+ptxas, out, examples = sys.argv[1], sys.argv[2], sys.argv[3:]
+failed = False
+for example in examples:
+    ptx = out + ".ptx"
+    subprocess.run(["attnc", example, "--target=sm_80", "--emit=ptx", "-o", ptx], check=True)
+    run = subprocess.run([ptxas, "-v", "-arch=sm_80", ptx, "-o", out + ".cubin"], text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    spills = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads",
+                        run.stdout)
+    registers = [int(n) for n in re.findall(r"Used (\d+) registers", run.stdout)]
+    bad = run.returncode != 0 or len(spills) != 2 or len(registers) != 2 or "(C75" in run.stdout
+    bad = bad or any(int(n) for entry in spills for n in entry) or max(registers, default=256) > 255
+    print(example, "registers", registers, "stack and spills", spills)
+    if bad:
+        print(run.stdout)
+        failed = True
+sys.exit(failed)

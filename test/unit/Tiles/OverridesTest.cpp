@@ -1,0 +1,282 @@
+//===- OverridesTest.cpp - default schedules, overrides, sums
+//-----------------===//
+//
+//   chooseSchedule -> applyOverrides("field=value") -> checkSchedule, sums
+//
+// Every field is changed once and read back; a field that is not named keeps
+// its value.
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/Dialect/Pipe/IR/Pipe.h"
+#include "attn/Schedule/Schedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/MLIRContext.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+
+class Overrides : public ::testing::Test {
+protected:
+  Overrides() {
+    context.loadDialect<AttnDialect, pipe::PipeDialect>();
+    set(/*heads=*/32, /*kvHeads=*/8, /*dim=*/128,
+        Builder(&context).getBF16Type());
+  }
+
+  void set(int32_t heads, int32_t kvHeads, int32_t dim, Type element) {
+    auto tensor = [&](TensorRole role, int32_t n) {
+      return attn::TensorType::get(&context, role, element, n, dim,
+                                   Storage::Ragged);
+    };
+    facts.query = tensor(TensorRole::Query, heads);
+    facts.key = tensor(TensorRole::Key, kvHeads);
+    facts.value = tensor(TensorRole::Value, kvHeads);
+    facts.group = heads / kvHeads;
+  }
+
+  const TargetSpec &target(const char *name) {
+    std::string error;
+    const TargetSpec *t = findTarget(name, error);
+    EXPECT_TRUE(t) << error;
+    return *t;
+  }
+
+  ScheduleAttr sm80() { return chooseSchedule(facts, target("sm_80")); }
+
+  ScheduleAttr apply(StringRef text) {
+    error.clear();
+    ScheduleAttr s = applyOverrides(sm80(), text, error);
+    EXPECT_TRUE(s) << error;
+    return s;
+  }
+
+  std::string failure(StringRef text) {
+    error.clear();
+    EXPECT_FALSE(applyOverrides(sm80(), text, error)) << text.str();
+    return error;
+  }
+
+  /// Error of a legal attribute that the target cannot carry out.
+  std::string refusal(StringRef text, const char *name = "sm_80") {
+    error.clear();
+    ScheduleAttr s =
+        applyOverrides(chooseSchedule(facts, target(name)), text, error);
+    EXPECT_TRUE(s) << error;
+    EXPECT_FALSE(checkSchedule(facts, s, target(name), error)) << text.str();
+    return error;
+  }
+
+  MLIRContext context;
+  ProblemFacts facts;
+  std::string error;
+};
+
+pipe::ScheduleAttr pipeOf(ScheduleAttr s) {
+  return cast<pipe::ScheduleAttr>(s.getPipe());
+}
+
+TEST_F(Overrides, NothingChangesNothing) {
+  EXPECT_EQ(apply(""), sm80());
+  EXPECT_EQ(apply(" , "), sm80());
+}
+
+TEST_F(Overrides, EveryAttentionField) {
+  ScheduleAttr s = apply("tile_q=256, tile_k=32,pack=1,kv_order=ascending,"
+                         "softmax=frozen,limit=7,fold_scale=false,p_type=f16,"
+                         "v_tail=zero_rows,merge=kernel,"
+                         "epilogue=quad_transpose");
+  EXPECT_EQ(s.getTileQ(), 256);
+  EXPECT_EQ(s.getTileK(), 32);
+  EXPECT_EQ(s.getPack(), 1);
+  EXPECT_EQ(s.getKvOrder(), KVOrder::Ascending);
+  EXPECT_EQ(s.getSoftmax(), SoftmaxKind::Frozen);
+  EXPECT_EQ(s.getLimit(), 7);
+  EXPECT_FALSE(s.getFoldScale());
+  EXPECT_TRUE(s.getPType().isF16());
+  EXPECT_EQ(s.getVTail().getValue(), "zero_rows");
+  EXPECT_EQ(s.getMerge().getValue(), "kernel");
+  EXPECT_EQ(s.getEpilogue().getValue(), "quad_transpose");
+  EXPECT_EQ(s.getPipe(), sm80().getPipe());
+  EXPECT_TRUE(apply("p_type=bf16").getPType().isBF16());
+  EXPECT_TRUE(apply("p_type=f32").getPType().isF32());
+  EXPECT_EQ(apply("softmax=lazy").getSoftmax(), SoftmaxKind::Lazy);
+}
+
+TEST_F(Overrides, EveryPipeField) {
+  pipe::ScheduleAttr s =
+      pipeOf(apply("roles=load:1:1:40+all:4:2:232,place.load_kv=load,"
+                   "agents.load_kv=tma,atoms.qk=wgmma.m64n128k16,channels.k=3,"
+                   "pipe.channels.work=5,skew.load_kv=-2,handover=ring,"
+                   "persist=dynamic,unroll=2"));
+  ASSERT_EQ(s.getRoles().size(), 2u);
+  auto load = cast<pipe::RoleAttr>(s.getRoles()[0]);
+  auto all = cast<pipe::RoleAttr>(s.getRoles()[1]);
+  EXPECT_EQ(load.getName().getValue(), "load");
+  EXPECT_EQ(load.getWarps(), 1);
+  EXPECT_EQ(load.getRegs(), 40);
+  EXPECT_EQ(all.getReplicas(), 2);
+  EXPECT_EQ(all.getRegs(), 232);
+  EXPECT_EQ(s.getRoleOf("load_kv"), "load");
+  EXPECT_EQ(s.getRoleOf("qk"), "all");
+  EXPECT_EQ(s.getAgent("load_kv"), pipe::Agent::Tma);
+  EXPECT_EQ(s.getAtom("qk"), "wgmma.m64n128k16");
+  EXPECT_EQ(s.getDepth("k"), 3);
+  EXPECT_EQ(s.getDepth("v"), 2);
+  EXPECT_EQ(s.getDepth("work"), 5);
+  EXPECT_EQ(s.getSkew("load_kv"), -2);
+  EXPECT_EQ(s.getHandover().getValue(), "ring");
+  EXPECT_EQ(s.getPersist().getValue(), "dynamic");
+  EXPECT_EQ(s.getUnroll(), 2);
+}
+
+TEST_F(Overrides, Mistakes) {
+  EXPECT_EQ(failure("tile_k"), "schedule override 'tile_k' is not field=value");
+  EXPECT_EQ(failure("tile=3"),
+            "unknown schedule field 'tile' (fields: tile_q, tile_k, pack, "
+            "kv_order, softmax, limit, fold_scale, p_type, v_tail, merge, "
+            "epilogue, roles, handover, persist, unroll, place.<name>, "
+            "agents.<name>, atoms.<name>, channels.<name>, skew.<name>)");
+  EXPECT_EQ(failure("tile_q=12x"),
+            "schedule field tile_q: '12x' is not an integer");
+  EXPECT_EQ(failure("kv_order=up"), "schedule field kv_order: 'up' is not "
+                                    "descending or ascending");
+  EXPECT_EQ(failure("softmax=fast"),
+            "schedule field softmax: 'fast' is not exact, frozen or lazy");
+  EXPECT_EQ(failure("fold_scale=1"),
+            "schedule field fold_scale: '1' is not true or false");
+  EXPECT_EQ(failure("p_type=f8"),
+            "schedule field p_type: 'f8' is not f16, bf16 or f32");
+  EXPECT_EQ(failure("v_tail="), "schedule field v_tail: '' is not a name");
+  EXPECT_EQ(failure("place.default="),
+            "schedule field place.default: '' is not a name");
+  EXPECT_EQ(failure("channels.k=two"),
+            "schedule field channels.k: 'two' is not an integer");
+  EXPECT_EQ(failure("roles=all"), "schedule field roles: 'all' is not "
+                                  "name:warps[:replicas[:regs]] joined by '+'");
+  EXPECT_EQ(failure("roles=all:8:x"),
+            "schedule field roles: 'all:8:x' is not "
+            "name:warps[:replicas[:regs]] joined by '+'");
+  EXPECT_EQ(failure("roles=all:33"),
+            "schedule field roles: 'all:33' is not a role: role \"all\" has 33 "
+            "warps but needs 1 to 32");
+  // The attributes' own verifiers.
+  EXPECT_EQ(failure("channels.k=0"),
+            "depth of 'k' must be an i32 of at least 1 but is 0 : i32");
+  EXPECT_EQ(failure("tile_q=-128"),
+            "tile_q and tile_k must be at least 1, got -128 and 64");
+}
+
+/// Without roles there are no fields of roles.
+TEST_F(Overrides, CpuHasNoPipeFields) {
+  ScheduleAttr s = chooseSchedule(facts, target("cpu"));
+  EXPECT_FALSE(applyOverrides(s, "channels.k=3", error));
+  EXPECT_EQ(error, "unknown schedule field 'channels.k' (fields: tile_q, "
+                   "tile_k, pack, kv_order, softmax, limit, fold_scale, "
+                   "p_type, v_tail, merge, epilogue)");
+  EXPECT_TRUE(applyOverrides(s, "tile_k=32", error));
+}
+
+TEST_F(Overrides, DefaultsAreLegal) {
+  Builder b(&context);
+  constexpr std::pair<int32_t, int32_t> heads[] = {
+      {32, 8}, {8, 8}, {16, 1}, {12, 4}, {64, 2}};
+  for (auto [query, kv] : heads)
+    for (int32_t dim : {64, 128})
+      for (Type element : {Type(b.getBF16Type()), Type(b.getF16Type())})
+        for (const char *name : {"cpu", "sm_80"})
+          for (bool score : {false, true}) {
+            set(query, kv, dim, element);
+            facts.hasScoreHook = score;
+            ScheduleAttr s = chooseSchedule(facts, target(name));
+            EXPECT_TRUE(checkSchedule(facts, s, target(name), error)) << error;
+            EXPECT_TRUE(
+                checkResources(resourcesOf(facts, s), target(name), error))
+                << error;
+            EXPECT_EQ(s.getFoldScale(), !score);
+          }
+  facts.hasScoreHook = false;
+  set(12, 4, 128, b.getBF16Type()); // 128 is no multiple of 3
+  EXPECT_EQ(sm80().getPack(), 1);
+  set(64, 2, 128, b.getBF16Type()); // 32 heads: more than 16
+  EXPECT_EQ(sm80().getPack(), 1);
+  set(16, 1, 128, b.getBF16Type());
+  EXPECT_EQ(sm80().getPack(), 16);
+}
+
+TEST_F(Overrides, Sums) {
+  Resources r = resourcesOf(facts, sm80());
+  EXPECT_EQ(r.threads, 256u);
+  EXPECT_EQ(r.sharedBytes, 98304u);
+  EXPECT_EQ(r.registersPerThread, 32u + 16 + 64 + 32 + registerOverhead);
+  r = resourcesOf(facts, apply("channels.k=3,channels.v=4,channels.q=2"));
+  EXPECT_EQ(r.sharedBytes, 2 * 32768u + 7 * 16384u);
+  r = resourcesOf(facts, chooseSchedule(facts, target("cpu")));
+  EXPECT_EQ(r.threads + r.sharedBytes + r.registersPerThread, 0u);
+}
+
+TEST_F(Overrides, Limits) {
+  const TargetSpec &gpu = target("sm_80");
+  auto sum = [&](StringRef text) {
+    EXPECT_FALSE(checkResources(resourcesOf(facts, apply(text)), gpu, error));
+    return error;
+  };
+  EXPECT_EQ(sum("channels.k=6,channels.v=6"),
+            "tile needs 229376 bytes of shared memory but sm_80 has 166912");
+  EXPECT_EQ(sum("roles=all:32+b:8"),
+            "kernel needs 1280 threads a block but sm_80 has 1024");
+  EXPECT_EQ(sum("tile_q=256"),
+            "kernel needs 328 registers a thread but sm_80 has 255");
+  EXPECT_EQ(sum("roles=all:16,tile_k=128"),
+            "kernel needs 69632 registers a block but sm_80 has 65536");
+}
+
+TEST_F(Overrides, Refusals) {
+  EXPECT_EQ(refusal("pack=2"),
+            "pack is 2 but must be 1 or the group of 4 heads");
+  EXPECT_EQ(refusal("softmax=lazy"), "softmax = lazy is not built");
+  EXPECT_EQ(refusal("softmax=frozen"),
+            "softmax = frozen is not built for sm_80");
+  EXPECT_EQ(refusal("v_tail=zero_rows"),
+            "v_tail = zero_rows is not built for sm_80 (built: zero_fill)");
+  EXPECT_EQ(refusal("epilogue=quad_transpose"),
+            "epilogue = quad_transpose is not built for sm_80 (built: direct)");
+  EXPECT_EQ(refusal("tile_q=192"),
+            "tile_q is 192 but 8 warps of 16 rows need a multiple of 128");
+  EXPECT_EQ(refusal("tile_k=24"), "tile_k is 24 but must be a multiple of 16");
+  EXPECT_EQ(refusal("p_type=f32"),
+            "p_type is f32 but sm_80 multiplies it with values of bf16");
+  EXPECT_EQ(refusal("skew.load_kv=-2"),
+            "skew.load_kv = -2 needs 3 slots of channel k but it has 2");
+  EXPECT_EQ(refusal("channels.v=1"),
+            "skew.load_kv = -1 needs 2 slots of channel v but it has 1");
+  EXPECT_EQ(refusal("tile_q=12", "cpu"),
+            "tile_q is 12 but must be a multiple of 8");
+  EXPECT_EQ(refusal("tile_k=2048", "cpu"),
+            "tile is 64 x 2048 but cpu has at most 1024 x 1024");
+  EXPECT_EQ(refusal("p_type=bf16", "cpu"),
+            "p_type is bf16 but cpu multiplies in f32");
+  // Another target's schedule.
+  EXPECT_FALSE(checkSchedule(facts, sm80(), target("cpu"), error));
+  EXPECT_EQ(error, "cpu has no roles: pipe must be unit");
+  EXPECT_FALSE(checkSchedule(facts, chooseSchedule(facts, target("cpu")),
+                             target("sm_80"), error));
+  EXPECT_EQ(error, "sm_80 needs a #pipe.schedule");
+  facts.hasScoreHook = true;
+  EXPECT_EQ(refusal("fold_scale=true"),
+            "fold_scale and a score hook exclude each other");
+  facts.hasScoreHook = false;
+  facts.normaliser = Normaliser::None;
+  EXPECT_EQ(refusal("fold_scale=true"),
+            "fold_scale needs normaliser softmax but the variant has none");
+  EXPECT_EQ(refusal("softmax=frozen", "cpu"),
+            "softmax = frozen needs normaliser softmax but the variant has "
+            "none");
+}
+
+} // namespace
