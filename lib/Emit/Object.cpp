@@ -1,4 +1,5 @@
-//===- Object.cpp - LLVM dialect to a shared object ------------------------------===//
+//===- Object.cpp - LLVM dialect to a shared object
+//------------------------------===//
 //
 // module -> LLVM IR -> O3 -> object in memory -> lld in process -> bytes.  lld
 // reads and writes files, so both sides go through temporary files that are
@@ -110,9 +111,9 @@ static std::unique_ptr<llvm::Module> translate(ModuleOp module,
   return ir;
 }
 
-std::unique_ptr<llvm::Module> attn::emit::translateForCPU(ModuleOp module,
-                                                    llvm::StringRef level,
-                                                    llvm::LLVMContext &context) {
+std::unique_ptr<llvm::Module>
+attn::emit::translateForCPU(ModuleOp module, llvm::StringRef level,
+                            llvm::LLVMContext &context) {
   std::unique_ptr<llvm::TargetMachine> machine = makeMachine(module, level);
   return machine ? translate(module, level, *machine, context) : nullptr;
 }
@@ -133,8 +134,9 @@ struct TemporaryFile {
 } // namespace
 
 namespace {
-/// lld keeps state in globals, so one link at a time; and it resets every command
-/// line option of the process to its default, so the options step aside.
+/// lld keeps state in globals, so one link at a time; and it resets every
+/// command line option of the process to its default, so the options step
+/// aside.
 class LinkerScope {
 public:
   LinkerScope() : lock(mutex()), top(llvm::cl::SubCommand::getTopLevel()) {
@@ -228,8 +230,8 @@ attn::emit::emitSharedObject(ModuleOp module, llvm::StringRef level) {
                           input.path.c_str()};
     std::string out, err;
     llvm::raw_string_ostream outStream(out), errStream(err);
-    lld::Result result = lld::lldMain(args, outStream, errStream,
-                                      {{lld::Gnu, &lld::elf::link}});
+    lld::Result result =
+        lld::lldMain(args, outStream, errStream, {{lld::Gnu, &lld::elf::link}});
     if (result.retCode != 0) {
       module.emitError() << "linking failed: " << errStream.str();
       return failure();

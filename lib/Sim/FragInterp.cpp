@@ -1,4 +1,5 @@
-//===- FragInterp.cpp - L3: launch, scalars, bodies of maps ---------------------===//
+//===- FragInterp.cpp - L3: launch, scalars, bodies of maps
+//---------------------===//
 //
 // A body is decoded once a CTA into a flat list and run for each element:
 //
@@ -63,8 +64,8 @@ bool FragProgram::compile(Block &block, std::string &error) {
     } else if (auto offset = dyn_cast<frag::OffsetOp>(op)) {
       step.element = offset.getBase().getType();
     } else if (!decodeScalar(&op, step.scalar)) {
-      error = ("'" + op.getName().getStringRef() + "' cannot be interpreted")
-                  .str();
+      error =
+          ("'" + op.getName().getStringRef() + "' cannot be interpreted").str();
       return false;
     }
     for (auto [i, operand] : llvm::enumerate(op.getOperands()))
@@ -94,9 +95,9 @@ void FragProgram::run(Word *slots) const {
       slots[instr.dst] =
           Word::ofInt(base + index * frag::bytesOf(ptr.getElement()));
     else
-      slots[instr.dst] = loadWord(
-          step.element, reinterpret_cast<const char *>(base) +
-                            index * frag::bytesOf(step.element));
+      slots[instr.dst] =
+          loadWord(step.element, reinterpret_cast<const char *>(base) +
+                                     index * frag::bytesOf(step.element));
   }
 }
 
@@ -110,8 +111,8 @@ const TileShape &FragState::shapeOf(Type type) {
   if (!fresh)
     return shape;
   auto reg = dyn_cast<frag::RegType>(type);
-  layout::Layout layout = reg ? frag::layoutOf(reg)
-                              : frag::layoutOf(cast<frag::VecType>(type));
+  layout::Layout layout =
+      reg ? frag::layoutOf(reg) : frag::layoutOf(cast<frag::VecType>(type));
   shape.threads = layout.getThreads();
   shape.regs = layout.registersPerThread();
   shape.rows = layout.rowsPerThread();
@@ -139,14 +140,11 @@ static LogicalResult runScalarOp(Operation *op, Interp &interp) {
     size_t offset = uint32_t(param.getOffset());
     Type type = param.getResult().getType();
     if (type.isF32())
-      interp.set(op->getResult(0),
-                 Datum::ofFloat(interp.param<float>(offset)));
+      interp.set(op->getResult(0), Datum::ofFloat(interp.param<float>(offset)));
     else if (type.isInteger(32))
-      interp.set(op->getResult(0),
-                 Datum::ofInt(interp.param<int32_t>(offset)));
+      interp.set(op->getResult(0), Datum::ofInt(interp.param<int32_t>(offset)));
     else
-      interp.set(op->getResult(0),
-                 Datum::ofInt(interp.param<int64_t>(offset)));
+      interp.set(op->getResult(0), Datum::ofInt(interp.param<int64_t>(offset)));
     return success();
   }
   if (isa<frag::CtaIdOp>(op)) {

@@ -1,12 +1,15 @@
-//===- FragSmem.cpp - L3: shared memory, copies, MMA -------------------------------===//
+//===- FragSmem.cpp - L3: shared memory, copies, MMA
+//-------------------------------===//
 //
-// A copy goes through four states; the bytes of its slot are NaN until the last:
+// A copy goes through four states; the bytes of its slot are NaN until the
+// last:
 //
-//   cp_async -> commit -> wait (landed for the own thread) -> cta_sync (visible)
+//   cp_async -> commit -> wait (landed for the own thread) -> cta_sync
+//   (visible)
 //
 // Operands of an MMA are gathered along ldmatrix: lane 8i + r gives the address
-// of row r of matrix i; register i of lane l is made of elements 2 (l mod 4) and
-// the next one of row l / 4, or of column l / 4 if transposed.
+// of row r of matrix i; register i of lane l is made of elements 2 (l mod 4)
+// and the next one of row l / 4, or of column l / 4 if transposed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +29,8 @@ void FragState::barrier() {
     unsigned bytes = swizzle.getElementBytes(), step = 16 / bytes;
     for (const RowCopy &row : copy.rows)
       for (unsigned col = 0; col < swizzle.getCols(); col += step) {
-        uint8_t *to = smem.data() + row.target + swizzle.byteOffset(row.row, col);
+        uint8_t *to =
+            smem.data() + row.target + swizzle.byteOffset(row.row, col);
         if (row.source)
           std::memcpy(to, row.source + size_t(col) * bytes, 16);
         else
@@ -68,7 +72,8 @@ static LogicalResult startCopy(frag::CpAsyncOp op, Interp &interp) {
   copy.slot = slot;
   size_t target = slotBase(*ring, slot);
   int64_t bytes = frag::bytesOf(ring->type.getElement());
-  const char *base = reinterpret_cast<const char *>(interp.getInt(op.getBase()));
+  const char *base =
+      reinterpret_cast<const char *>(interp.getInt(op.getBase()));
   for (int32_t row = 0; row < ring->type.getRows(); ++row) {
     slots[0] = Word::ofInt(row);
     program.run(slots.data());
@@ -131,9 +136,8 @@ static std::vector<uint32_t> gather(const layout::Ldmatrix &load,
   return offsets;
 }
 
-static const std::vector<uint32_t> &operandA(frag::RegType type,
-                                             frag::RingType ring,
-                                             FragState &state) {
+static const std::vector<uint32_t> &
+operandA(frag::RegType type, frag::RingType ring, FragState &state) {
   auto &offsets = state.operands[{type.getAsOpaquePointer(), 2}];
   if (offsets.empty())
     offsets = gather(frag::operandAOf(type), frag::swizzleOf(ring),
@@ -143,8 +147,7 @@ static const std::vector<uint32_t> &operandA(frag::RegType type,
 
 /// By (k, n), from the registers of warp 0: all warps hold the same.
 static const std::vector<uint32_t> &operandB(frag::RingType ring,
-                                             frag::BOrder order,
-                                             unsigned warps,
+                                             frag::BOrder order, unsigned warps,
                                              FragState &state) {
   auto &offsets = state.operands[{ring.getAsOpaquePointer(), int(order)}];
   if (offsets.empty()) {
@@ -186,14 +189,13 @@ static LogicalResult runMma(frag::MmaOp op, Interp &interp) {
     return failure();
   frag::RegType aType = op.getA().getType(), cType = op.getResult().getType();
   unsigned m = aType.getRows(), k = aType.getCols(), n = cType.getCols();
-  const auto &offsets =
-      operandB(op.getRing().getType(), op.getBOrder(),
-               aType.getLayout().getWarps(), state);
+  const auto &offsets = operandB(op.getRing().getType(), op.getBOrder(),
+                                 aType.getLayout().getWarps(), state);
   auto element = fragElement(aType.getElement());
   std::vector<float> b(size_t(k) * n), a(size_t(m) * k), c(size_t(m) * n);
   for (size_t i = 0; i < b.size(); ++i)
-    b[i] = oracle::loadElement(element, state.smem.data() + base + offsets[i],
-                               0);
+    b[i] =
+        oracle::loadElement(element, state.smem.data() + base + offsets[i], 0);
   const TileShape aShape = state.shapeOf(aType);
   const TileShape cShape = state.shapeOf(cType);
   const FragTile &aTile = interp.get<FragTile>(op.getA());

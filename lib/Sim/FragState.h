@@ -1,8 +1,10 @@
-//===- FragState.h - registers and shared memory of one CTA ------*- C++ -*-===//
+//===- FragState.h - registers and shared memory of one CTA ------*- C++
+//-*-===//
 //
-// Private to the L3 interpreter.  Threads run in lock step: one op at a time for
-// all of them, which is a legal schedule because control flow is uniform.  What
-// that schedule would hide (a missing barrier) is tracked by flags of each slot.
+// Private to the L3 interpreter.  Threads run in lock step: one op at a time
+// for all of them, which is a legal schedule because control flow is uniform.
+// What that schedule would hide (a missing barrier) is tracked by flags of each
+// slot.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_LIB_SIM_FRAGSTATE_H

@@ -1,4 +1,5 @@
-//===- FragTiles.cpp - L3: register tiles and row vectors -------------------------===//
+//===- FragTiles.cpp - L3: register tiles and row vectors
+//-------------------------===//
 //
 // Every op runs over [thread][register]; what threads exchange they exchange
 // along the lane masks of the layout:
@@ -95,8 +96,9 @@ static LogicalResult runMap(frag::MapOp op, Interp &interp) {
       }
     }
   for (auto [result, output] : llvm::zip(op.getResults(), outputs))
-    interp.set(result, output.tile ? Datum(std::shared_ptr<Object>(output.tile))
-                                   : Datum(std::shared_ptr<Object>(output.vec)));
+    interp.set(result, output.tile
+                           ? Datum(std::shared_ptr<Object>(output.tile))
+                           : Datum(std::shared_ptr<Object>(output.vec)));
   return success();
 }
 
@@ -210,12 +212,11 @@ static LogicalResult runMemory(Operation *op, Interp &interp) {
     auto type = load.getResult().getType();
     auto tile = newTile(interp.state<FragState>().shapeOf(type));
     auto element = fragElement(type.getElement());
-    if (failed(forElements(op, type, load.getBase(), load.getOffsets(),
-                           load.getMask(), interp,
-                           [&](const char *address, size_t at) {
-                             tile->data[at] =
-                                 oracle::loadElement(element, address, 0);
-                           })))
+    if (failed(forElements(
+            op, type, load.getBase(), load.getOffsets(), load.getMask(), interp,
+            [&](const char *address, size_t at) {
+              tile->data[at] = oracle::loadElement(element, address, 0);
+            })))
       return failure();
     interp.set(load.getResult(), Datum(std::shared_ptr<Object>(tile)));
     return success();
@@ -245,9 +246,8 @@ static LogicalResult runMemory(Operation *op, Interp &interp) {
   auto store = cast<frag::StoreVecOp>(op);
   const FragVec &vec = interp.get<FragVec>(store.getVec());
   auto type = store.getVec().getType();
-  return forRows(op, type, store.getBase(), store.getOffsets(),
-                 store.getMask(), interp, /*once=*/true,
-                 [&](char *address, size_t at) {
+  return forRows(op, type, store.getBase(), store.getOffsets(), store.getMask(),
+                 interp, /*once=*/true, [&](char *address, size_t at) {
                    storeWord(type.getElement(), address, vec.data[at]);
                  });
 }
@@ -303,7 +303,8 @@ LogicalResult attn::sim::runFragTileOp(Operation *op, Interp &interp) {
   }
   if (auto pack = dyn_cast<frag::PackOp>(op)) {
     // Registers stay where they are: the verifier compared the layouts.
-    auto tile = std::make_shared<FragTile>(interp.get<FragTile>(pack.getTile()));
+    auto tile =
+        std::make_shared<FragTile>(interp.get<FragTile>(pack.getTile()));
     Type element = pack.getResult().getType().getElement();
     for (float &f : tile->data)
       f = roundToType(element, f);

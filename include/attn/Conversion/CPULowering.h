@@ -1,7 +1,9 @@
-//===- CPULowering.h - the CPU's way down to the LLVM dialect -------*- C++ -*-===//
+//===- CPULowering.h - the CPU's way down to the LLVM dialect -------*- C++
+//-*-===//
 //
-// attn-to-cpu leaves vector, scf, arith and math inside llvm.func; this pipeline
-// brings the module to the LLVM dialect alone, the input of emitSharedObject.
+// attn-to-cpu leaves vector, scf, arith and math inside llvm.func; this
+// pipeline brings the module to the LLVM dialect alone, the input of
+// emitSharedObject.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_CONVERSION_CPULOWERING_H

@@ -1,7 +1,8 @@
-//===- Object.h - LLVM dialect to a shared object ------------------*- C++ -*-===//
+//===- Object.h - LLVM dialect to a shared object ------------------*- C++
+//-*-===//
 //
-// The CPU half of a bundle: one position-independent shared object a level, with
-// the kernels' entries as its only exported symbols.
+// The CPU half of a bundle: one position-independent shared object a level,
+// with the kernels' entries as its only exported symbols.
 //
 //   module { llvm.func @prefill(...) }  --emitSharedObject(m, "x86-64-v3")-->
 //   ELF bytes that export `prefill`

@@ -1,4 +1,5 @@
-//===- AttnToCPU.cpp - L1 to vector loops, one function a kernel ----------------===//
+//===- AttnToCPU.cpp - L1 to vector loops, one function a kernel
+//----------------===//
 //
 //   attn.kernel @f(..) { attn.for_work .. }
 //     ->  llvm.func @f(%record, %params, %scratch) {attn.scratch_bytes = N}
@@ -119,8 +120,7 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
             TransformRowsOp, TransformKeysOp>(tried)
       .Default([&](Operation *other) -> LogicalResult {
         StringRef dialect = other->getName().getDialectNamespace();
-        if ((dialect != "arith" && dialect != "math") ||
-            other->getNumRegions())
+        if ((dialect != "arith" && dialect != "math") || other->getNumRegions())
           return other->emitOpError(
               "is not an op of expanded tiles, which attn-to-cpu lowers");
         g.b.clone(*other, map);

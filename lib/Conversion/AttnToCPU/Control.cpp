@@ -1,4 +1,5 @@
-//===- Control.cpp - loops, branches, speculation ------------------------------===//
+//===- Control.cpp - loops, branches, speculation
+//------------------------------===//
 //
 // Loops lose their tile-typed values: those live in buffers.
 //
@@ -189,8 +190,7 @@ LogicalResult KernelLowering::lowerSpeculate(SpeculateOp op) {
   top = mark;
   Value good = map.lookup(check.getTerminator()->getOperand(0));
   Value yes = arith::ConstantOp::create(g.b, g.loc, g.b.getBoolAttr(true));
-  Value again =
-      arith::XOrIOp::create(g.b, g.loc, g.either(good, exact), yes);
+  Value again = arith::XOrIOp::create(g.b, g.loc, g.either(good, exact), yes);
   scf::ConditionOp::create(g.b, g.loc, again, ValueRange{yes});
   Block *after = g.b.createBlock(&loop.getAfter(), {}, {g.i1}, {g.loc});
   scf::YieldOp::create(g.b, g.loc, ValueRange{after->getArgument(0)});

@@ -1,4 +1,5 @@
-//===- Gen.cpp - builder shorthand for vector code --------------------------===//
+//===- Gen.cpp - builder shorthand for vector code
+//--------------------------===//
 #include "Gen.h"
 
 using namespace mlir;
@@ -92,9 +93,7 @@ Value Gen::mul(Value x, Value y) {
     return arith::MulFOp::create(b, loc, x, y);
   return arith::MulIOp::create(b, loc, x, y);
 }
-Value Gen::div(Value x, Value y) {
-  return arith::DivFOp::create(b, loc, x, y);
-}
+Value Gen::div(Value x, Value y) { return arith::DivFOp::create(b, loc, x, y); }
 Value Gen::fma(Value x, Value y, Value z) {
   return math::FmaOp::create(b, loc, x, y, z);
 }
@@ -228,13 +227,13 @@ Value Gen::roundTo(Value v, Type element) {
   bool vector = isa<VectorType>(v.getType());
   Type wide = v.getType();
   if (element.isF16()) {
-    Type half = vector ? Type(VectorType::get({int64_t(lanes)}, element))
-                       : element;
+    Type half =
+        vector ? Type(VectorType::get({int64_t(lanes)}, element)) : element;
     Value narrow = arith::TruncFOp::create(b, loc, half, v);
     return arith::ExtFOp::create(b, loc, wide, narrow);
   }
-  Value up = arith::ShLIOp::create(b, loc, bf16Bits(v),
-                                   vector ? vic(16) : i32c(16));
+  Value up =
+      arith::ShLIOp::create(b, loc, bf16Bits(v), vector ? vic(16) : i32c(16));
   return arith::BitcastOp::create(b, loc, wide, up);
 }
 

@@ -81,12 +81,14 @@ public:
   /// A constant like `v` in the type of `like`.
   Value constLike(Value like, float v);
 
-  //--- reductions over lanes ---------------------------------------------------
+  //--- reductions over lanes
+  //---------------------------------------------------
   Value sumLanes(Value v);
   Value maxLanes(Value v);
   Value anyLane(Value v);
 
-  //--- memory ------------------------------------------------------------------
+  //--- memory
+  //------------------------------------------------------------------
   /// base + index * bytes(element); index is i64.
   Value at(Value base, Value index, Type element);
   Value atByte(Value base, int64_t offset);
@@ -104,7 +106,8 @@ public:
   /// Rounded to f16 or bf16, kept as f32.
   Value roundTo(Value v, Type element);
 
-  //--- control -------------------------------------------------------------------
+  //--- control
+  //-------------------------------------------------------------------
   using Body = llvm::function_ref<void(Value)>;
   using CarryBody =
       llvm::function_ref<SmallVector<Value>(Value, ValueRange carried)>;

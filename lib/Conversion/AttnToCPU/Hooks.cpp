@@ -1,4 +1,5 @@
-//===- Hooks.cpp - the variant's hooks in loops -----------------------------------===//
+//===- Hooks.cpp - the variant's hooks in loops
+//-----------------------------------===//
 //
 // score and mask run row by row over whole vectors of keys:
 //
@@ -37,9 +38,7 @@ FailureOr<Value> KernelLowering::readTable(ReadOp op, ValueRange indices) {
   for (Value index : indices)
     if (auto vt = dyn_cast<VectorType>(index.getType()))
       shape = vt;
-  auto like = [&](Value scalar) {
-    return shape ? g.splat(scalar) : scalar;
-  };
+  auto like = [&](Value scalar) { return shape ? g.splat(scalar) : scalar; };
   Value flat;
   for (auto [i, index] : llvm::enumerate(indices)) {
     auto extent = loadField(name + ".extent" + std::to_string(i), g.i32);
@@ -107,9 +106,8 @@ LogicalResult KernelLowering::lower(ApplyScoreOp op) {
       Value s = g.mul(g.loadV(g.at(source, col, g.f32)), scale);
       if (hook) {
         Value k = g.add(g.splat(g.add(k0, g.toI32(col))), g.iota());
-        auto scored =
-            inlineHook(hook, {s, rows.request, c.head, c.position, k},
-                       {rows.qLen, rows.kvLen});
+        auto scored = inlineHook(hook, {s, rows.request, c.head, c.position, k},
+                                 {rows.qLen, rows.kvLen});
         if (failed(scored)) {
           status = failure();
           return;
@@ -128,8 +126,8 @@ LogicalResult KernelLowering::lower(ApplyMaskOp op) {
   Buffer from = buffer(op.getTile());
   Buffer to = resultBuffer(op, op.getResult(), op.getTile());
   Value k0 = map.lookup(op.getK0()), kv1 = g.splat(map.lookup(op.getKv1()));
-  Value fill = op.getFill() == MaskFill::Zero ? g.vfc(0)
-                                              : g.infinity(true, true);
+  Value fill =
+      op.getFill() == MaskFill::Zero ? g.vfc(0) : g.infinity(true, true);
   LogicalResult status = success();
   forRows([&](Value r) {
     RowCoord c = coord(rows, r);
@@ -162,7 +160,8 @@ LogicalResult KernelLowering::lower(ApplySinkOp op) {
   LogicalResult status = success();
   forRows([&](Value r) {
     RowCoord c = coord(rows, r);
-    auto sink = inlineHook(hook, {rows.request, c.head}, {rows.qLen, rows.kvLen});
+    auto sink =
+        inlineHook(hook, {rows.request, c.head}, {rows.qLen, rows.kvLen});
     if (failed(sink))
       status = failure();
     else
@@ -220,29 +219,30 @@ LogicalResult KernelLowering::lower(TransformKeysOp op) {
   buffers[op.getResult()] = to;
   fill(to, 0);
 
-  Value request = map.lookup(op.getRequest()), head = map.lookup(op.getKvHead());
+  Value request = map.lookup(op.getRequest()),
+        head = map.lookup(op.getKvHead());
   Value k0 = map.lookup(op.getK0());
   Value live = g.toI64(g.sub(map.lookup(op.getKv1()), k0));
   live = g.minI(g.maxI(live, g.i64c(0)), g.i64c(tile.getRows()));
   int64_t size = cast<TileType>(op.getTile().getType()).getCols();
   LogicalResult status = success();
-  auto probe = g.loop(
-      g.i64c(0), live, 1, g.f32c(0), [&](Value j, ValueRange outer) {
-        return g.loop(
-            g.i64c(0), g.i64c(tile.getCols()), 1, outer,
-            [&](Value i, ValueRange now) -> SmallVector<Value> {
-              Value position = g.add(k0, g.toI32(j));
-              auto y = inlineHook(
-                  hook, {Value(), request, head, position, g.toI32(i)},
-                  {map.lookup(op.getQLen()), map.lookup(op.getKvLen()), &from,
-                   j, size});
-              if (failed(y)) {
-                status = failure();
-                return {now[0]};
-              }
-              g.storeF(*y, elementAddress(to, j, i));
-              return {g.fma(*y, g.f32c(0), now[0])};
-            });
+  auto probe =
+      g.loop(g.i64c(0), live, 1, g.f32c(0), [&](Value j, ValueRange outer) {
+        return g.loop(g.i64c(0), g.i64c(tile.getCols()), 1, outer,
+                      [&](Value i, ValueRange now) -> SmallVector<Value> {
+                        Value position = g.add(k0, g.toI32(j));
+                        auto y = inlineHook(
+                            hook,
+                            {Value(), request, head, position, g.toI32(i)},
+                            {map.lookup(op.getQLen()),
+                             map.lookup(op.getKvLen()), &from, j, size});
+                        if (failed(y)) {
+                          status = failure();
+                          return {now[0]};
+                        }
+                        g.storeF(*y, elementAddress(to, j, i));
+                        return {g.fma(*y, g.f32c(0), now[0])};
+                      });
       });
   if (to.flag >= 0) {
     Value bad = g.cmp(CmpF::UNO, probe[0], probe[0]);

@@ -10,9 +10,10 @@
 //
 //   rows     Q, S, P, O     [row][pitch], pitch a multiple of the lanes
 //   panels   K, V           [column / W][reduction][column % W]: what the inner
-//                           product reads is contiguous.  K is stored transposed
-//                           (reduction = element, column = key); for V the
-//                           reduction is the key and the column the element.
+//                           product reads is contiguous.  K is stored
+//                           transposed (reduction = element, column = key); for
+//                           V the reduction is the key and the column the
+//                           element.
 //
 // Invariants: a buffer belongs to one live value; loop-carried values keep one
 // buffer, so a state that is updated in place is never copied; rows at or past
@@ -69,8 +70,8 @@ struct RowCoord {
 
 /// Where the elements of a tensor argument lie.
 struct TensorInfo {
-  Value base;                // ptr
-  Value batch, token, head;  // strides, i64 elements
+  Value base;               // ptr
+  Value batch, token, head; // strides, i64 elements
   TensorType type;
 };
 
@@ -97,7 +98,8 @@ private:
   /// Brings yielded values into the buffers of `targets`.
   void yieldInto(ValueRange yielded, llvm::ArrayRef<Buffer> targets);
 
-  //--- parameters and addresses (Memory.cpp) ------------------------------------
+  //--- parameters and addresses (Memory.cpp)
+  //------------------------------------
   LogicalResult loadParameters();
   /// A field of the parameter struct, loaded at the entry.
   mlir::FailureOr<Value> loadField(StringRef name, Type type);
@@ -115,7 +117,8 @@ private:
   Value partialO(Value slot, int64_t rows, int64_t cols);
   Value partialLse(Value slot, int64_t rows);
 
-  //--- tiles (Tiles.cpp) ---------------------------------------------------------
+  //--- tiles (Tiles.cpp)
+  //---------------------------------------------------------
   Buffer allocate(Buffer::Layout layout, int64_t outer, int64_t cols);
   Buffer allocateFor(Type tileOrVector);
   /// The buffer of `reuse` if it dies in this op, else a new one.
@@ -135,24 +138,25 @@ private:
   Value panelVector(const Buffer &buffer, Value i, int64_t v);
   /// Calls f(column, lanes in use or 0 for all) for each vector of a row.
   void forVectors(int64_t cols, llvm::function_ref<void(Value, unsigned)> f);
-  SmallVector<Value>
-  forVectors(int64_t cols, ValueRange inits,
-             llvm::function_ref<SmallVector<Value>(Value, unsigned, ValueRange)>
-                 f);
+  SmallVector<Value> forVectors(
+      int64_t cols, ValueRange inits,
+      llvm::function_ref<SmallVector<Value>(Value, unsigned, ValueRange)> f);
   void forRows(llvm::function_ref<void(Value)> f);
 
-  //--- products (Products.cpp) -----------------------------------------------------
+  //--- products (Products.cpp)
+  //-----------------------------------------------------
   LogicalResult lower(QKOp op);
   LogicalResult lower(PVOp op);
-  void product(const Buffer &a, const Buffer &b, const Buffer &c, int64_t extent,
-               bool accumulate);
+  void product(const Buffer &a, const Buffer &b, const Buffer &c,
+               int64_t extent, bool accumulate);
   void productPanel(const Buffer &a, Value panel, int64_t width,
                     const Buffer &c, Value column, int64_t extent,
                     bool accumulate);
   void productSkippingZeros(const Buffer &a, const Buffer &b, const Buffer &c,
                             int64_t extent);
 
-  //--- softmax (Softmax.cpp, Merge.cpp) ----------------------------------------------
+  //--- softmax (Softmax.cpp, Merge.cpp)
+  //----------------------------------------------
   void lower(StateInitOp op);
   void lower(RowMaxOp op);
   void lower(AlphaOp op);
@@ -171,14 +175,15 @@ private:
   };
   Weights mergeWeights(Value lseA, Value lseB);
 
-  //--- hooks (Hooks.cpp) ---------------------------------------------------------------
+  //--- hooks (Hooks.cpp)
+  //---------------------------------------------------------------
   LogicalResult lower(ApplyScoreOp op);
   LogicalResult lower(ApplyMaskOp op);
   LogicalResult lower(ApplySinkOp op);
   LogicalResult lower(TransformRowsOp op);
   LogicalResult lower(TransformKeysOp op);
   struct HookContext {
-    Value qLen, kvLen;             // i32
+    Value qLen, kvLen;              // i32
     const Buffer *vector = nullptr; // vector hooks: the tile
     Value vectorRow;                // and its row, i64
     int64_t vectorSize = 0;
@@ -195,8 +200,8 @@ private:
   Gen g;
   mlir::LLVM::LLVMFuncOp func;
   Value record, params, scratch;
-  Value liveRows;   // i64, of the record
-  Value rowBlocks;  // i64, blocks of rowBlock rows
+  Value liveRows;  // i64, of the record
+  Value rowBlocks; // i64, blocks of rowBlock rows
   llvm::DenseMap<Value, Buffer> buffers;
   llvm::DenseMap<Value, RowsInfo> rowMaps;
   llvm::DenseMap<Value, TensorInfo> tensors;

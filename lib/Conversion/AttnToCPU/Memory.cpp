@@ -1,8 +1,10 @@
-//===- Memory.cpp - tensors, plan, partial slots --------------------------------===//
+//===- Memory.cpp - tensors, plan, partial slots
+//--------------------------------===//
 //
 // Everything outside the scratch buffer is reached through the parameter struct
 // (include/attn/ABI/KernelParams.h) and the plan (include/attn/ABI/WorkItem.h).
-// Elements become f32 when they are loaded and are rounded when they are stored.
+// Elements become f32 when they are loaded and are rounded when they are
+// stored.
 //
 // Invariant: no address outside a row's own elements is read or written: rows
 // past the slice are clamped before the load and selected away after it.
@@ -112,9 +114,8 @@ void KernelLowering::lower(RequestOp op) {
   Value plan = fields["plan"];
   Value at = g.load(
       g.i32, g.atByte(plan, offsetof(attn_plan_header, requests_offset)), 4);
-  Value bytes = g.add(g.toI64(at),
-                      g.mul(g.toI64(map.lookup(op.getRequest())),
-                            g.i64c(sizeof(attn_request_record))));
+  Value bytes = g.add(g.toI64(at), g.mul(g.toI64(map.lookup(op.getRequest())),
+                                         g.i64c(sizeof(attn_request_record))));
   Value entry = g.at(plan, bytes, g.b.getI8Type());
   for (auto [i, result] : llvm::enumerate(op.getResults()))
     map.map(result, g.load(g.i32, g.atByte(entry, int64_t(i) * 4), 4));
@@ -262,10 +263,9 @@ void KernelLowering::loadValue(LoadKVOp op, const Buffer &dst) {
   live = g.minI(g.maxI(live, g.i64c(0)), tile);
 
   // x * 0 is 0 for finite x and NaN otherwise, and NaN stays.
-  auto probe = g.loop(
-      g.i64c(0), live, 1, g.vfc(0), [&](Value i, ValueRange now) {
-        Value from =
-            rowAddress(t, request, begin, g.add(k0, g.toI32(i)), head);
+  auto probe =
+      g.loop(g.i64c(0), live, 1, g.vfc(0), [&](Value i, ValueRange now) {
+        Value from = rowAddress(t, request, begin, g.add(k0, g.toI32(i)), head);
         Value sum = now[0];
         for (int64_t c = 0; c < dst.cols; c += lanes) {
           Value x;

@@ -1,4 +1,5 @@
-//===- Merge.cpp - merging finished (O, LSE) pairs -----------------------------===//
+//===- Merge.cpp - merging finished (O, LSE) pairs
+//-----------------------------===//
 //
 //   lse = ln(exp(la) + exp(lb)),  O = exp(la - lse) A + exp(lb - lse) B
 //
@@ -73,8 +74,8 @@ void KernelLowering::lower(AddTileOp op) {
     Value rowA = rowAddress(a, r), rowB = rowAddress(b, r);
     Value to = rowAddress(out, r);
     g.loop(g.i64c(0), g.i64c(out.pitch), lanes, [&](Value c) {
-      Value x = g.add(g.loadV(g.at(rowA, c, g.f32)),
-                      g.loadV(g.at(rowB, c, g.f32)));
+      Value x =
+          g.add(g.loadV(g.at(rowA, c, g.f32)), g.loadV(g.at(rowB, c, g.f32)));
       g.storeV(x, g.at(to, c, g.f32));
     });
   });

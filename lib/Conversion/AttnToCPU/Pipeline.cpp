@@ -1,4 +1,5 @@
-//===- Pipeline.cpp - upstream dialects to the LLVM dialect ----------------------===//
+//===- Pipeline.cpp - upstream dialects to the LLVM dialect
+//----------------------===//
 #include "attn/Conversion/CPULowering.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"

@@ -1,13 +1,14 @@
-//===- Products.cpp - S = Q K^T and O += P V ---------------------------------===//
+//===- Products.cpp - S = Q K^T and O += P V
+//---------------------------------===//
 //
 // Both products read a row-major left tile by scalars and a panel of the right
 // tile by vectors:
 //
 //   for panel: for 6 rows: C[6][W] in registers; for i: C += A[r][i] * B[i][W]
 //
-// With 8 lanes W is 2 vectors (12 accumulators of 16 registers), with 16 lanes 4
-// vectors (24 of 32).  The panel is the outer loop: it stays in the first cache
-// level while the left tile streams.
+// With 8 lanes W is 2 vectors (12 accumulators of 16 registers), with 16 lanes
+// 4 vectors (24 of 32).  The panel is the outer loop: it stays in the first
+// cache level while the left tile streams.
 //
 // Invariant: the sum over i is in ascending order for every element.
 //
@@ -33,8 +34,8 @@ void KernelLowering::productPanel(const Buffer &a, Value panel, int64_t width,
     for (int64_t r = 0; r < rowBlock; ++r)
       for (int64_t v = 0; v < vectors; ++v)
         acc.push_back(accumulate ? g.loadV(outAt(r, v)) : g.vfc(0));
-    acc = g.loop(
-        g.i64c(0), g.i64c(extent), 1, acc, [&](Value i, ValueRange now) {
+    acc =
+        g.loop(g.i64c(0), g.i64c(extent), 1, acc, [&](Value i, ValueRange now) {
           SmallVector<Value> right, next;
           Value line = g.at(panel, g.mul(i, g.i64c(width)), g.f32);
           Value column0 = g.at(left, i, g.f32);

@@ -1,8 +1,9 @@
-//===- Softmax.cpp - the state's parts ----------------------------------------===//
+//===- Softmax.cpp - the state's parts
+//----------------------------------------===//
 //
 // Row by row: m, alpha, P = exp2((s - a) c + b), l.  The reference (a, b) of a
-// row is (0, 0) if m = -inf, (0, -c m) if |c m| < 2^29, else (m, 0); no sentinel
-// value exists.
+// row is (0, 0) if m = -inf, (0, -c m) if |c m| < 2^29, else (m, 0); no
+// sentinel value exists.
 //
 //===----------------------------------------------------------------------===//
 #include "Lowering.h"
@@ -11,8 +12,8 @@ using namespace mlir;
 
 namespace attn::cpu {
 
-// Where c * m stays exact enough that exp2(c s - c m) is a softmax: beyond it one
-// unit of rounding in c * m would no longer be small against 1.
+// Where c * m stays exact enough that exp2(c s - c m) is a softmax: beyond it
+// one unit of rounding in c * m would no longer be small against 1.
 static constexpr float referenceLimit = 536870912.0f; // 2^29
 
 void KernelLowering::lower(StateInitOp op) {
@@ -62,8 +63,7 @@ void KernelLowering::lower(ExpOp op) {
   forRows([&](Value r) {
     Value reference = g.loadF(vectorElement(m, r));
     Value cm = g.mul(c, reference);
-    Value usual =
-        g.cmp(CmpF::OLT, g.abs(cm), g.f32c(referenceLimit));
+    Value usual = g.cmp(CmpF::OLT, g.abs(cm), g.f32c(referenceLimit));
     Value zero = g.f32c(0), a = zero, b;
     Value negative = g.sub(zero, cm);
     if (exact) {
@@ -120,8 +120,7 @@ void KernelLowering::lower(RescaleOp op) {
     auto sweep = [&] {
       Value from = rowAddress(tile, r), to = rowAddress(out, r);
       g.loop(g.i64c(0), g.i64c(tile.pitch), lanes, [&](Value c) {
-        g.storeV(g.mul(g.loadV(g.at(from, c, g.f32)), f),
-                 g.at(to, c, g.f32));
+        g.storeV(g.mul(g.loadV(g.at(from, c, g.f32)), f), g.at(to, c, g.f32));
       });
     };
     // Most visits do not raise the maximum: x * 1 = x needs no pass in place.
@@ -160,8 +159,8 @@ void KernelLowering::lower(FinishOp op) {
     Value factor = g.f32c(1);
     if (Value sink = op.getSink()) {
       // The state (0, sink, 1), in base 2.
-      Value s = g.mul(g.loadF(vectorElement(buffer(sink), r)),
-                      g.f32c(1.44269504f));
+      Value s =
+          g.mul(g.loadF(vectorElement(buffer(sink), r)), g.f32c(1.44269504f));
       Value top = g.maxIgnoringNaN(s, exponent);
       Value ref = g.select(g.cmp(CmpF::OEQ, top, low), zero, top);
       factor = g.exp2(g.sub(exponent, ref));
@@ -190,17 +189,15 @@ void KernelLowering::lower(ExactPrefixOp op) {
   Value c = map.lookup(op.getC());
   Value blocks = g.sub(map.lookup(op.getHi()), map.lookup(op.getLo()));
   Value no = arith::ConstantOp::create(g.b, g.loc, g.b.getBoolAttr(false));
-  auto open = g.loop(
-      g.i64c(0), liveRows, 1, no, [&](Value r, ValueRange now) {
-        // False for m = -inf and for NaN as well.
-        Value cm = g.mul(c, g.loadF(vectorElement(m, r)));
-        Value bad = g.cmp(CmpF::UGE, g.abs(cm), g.f32c(referenceLimit));
-        return SmallVector<Value>{g.either(now[0], bad)};
-      });
+  auto open = g.loop(g.i64c(0), liveRows, 1, no, [&](Value r, ValueRange now) {
+    // False for m = -inf and for NaN as well.
+    Value cm = g.mul(c, g.loadF(vectorElement(m, r)));
+    Value bad = g.cmp(CmpF::UGE, g.abs(cm), g.f32c(referenceLimit));
+    return SmallVector<Value>{g.either(now[0], bad)};
+  });
   Value one = g.maxI(g.minI(blocks, g.i32c(1)), g.i32c(0));
   Value prefix = g.select(open[0], one, g.i32c(0));
-  map.map(op.getResult(),
-          g.select(map.lookup(op.getExact()), blocks, prefix));
+  map.map(op.getResult(), g.select(map.lookup(op.getExact()), blocks, prefix));
 }
 
 void KernelLowering::lower(CheckOp op) {
@@ -212,22 +209,21 @@ void KernelLowering::lower(CheckOp op) {
     return;
   }
   Value limit = g.f32c(std::ldexp(1.0f, op.getLimit()));
-  auto good = g.loop(
-      g.i64c(0), liveRows, 1, yes, [&](Value r, ValueRange now) {
-        Value row = rowAddress(o, r);
-        // x * 0 is 0 for finite x and NaN otherwise.
-        auto zeros = forVectors(
-            o.cols, g.vfc(0), [&](Value col, unsigned tail, ValueRange acc) {
-              Value x = g.loadV(g.at(row, col, g.f32));
-              if (tail)
-                x = g.select(g.firstLanes(tail), x, g.vfc(0));
-              return SmallVector<Value>{g.fma(x, g.vfc(0), acc[0])};
-            });
-        Value finite = g.cmp(CmpF::OEQ, g.sumLanes(zeros[0]), g.f32c(0));
-        Value sum = g.loadF(vectorElement(l, r));
-        Value small = g.cmp(CmpF::OLT, sum, limit);
-        return SmallVector<Value>{g.both(now[0], g.both(finite, small))};
-      });
+  auto good = g.loop(g.i64c(0), liveRows, 1, yes, [&](Value r, ValueRange now) {
+    Value row = rowAddress(o, r);
+    // x * 0 is 0 for finite x and NaN otherwise.
+    auto zeros = forVectors(
+        o.cols, g.vfc(0), [&](Value col, unsigned tail, ValueRange acc) {
+          Value x = g.loadV(g.at(row, col, g.f32));
+          if (tail)
+            x = g.select(g.firstLanes(tail), x, g.vfc(0));
+          return SmallVector<Value>{g.fma(x, g.vfc(0), acc[0])};
+        });
+    Value finite = g.cmp(CmpF::OEQ, g.sumLanes(zeros[0]), g.f32c(0));
+    Value sum = g.loadF(vectorElement(l, r));
+    Value small = g.cmp(CmpF::OLT, sum, limit);
+    return SmallVector<Value>{g.both(now[0], g.both(finite, small))};
+  });
   map.map(op.getResult(), good[0]);
 }
 

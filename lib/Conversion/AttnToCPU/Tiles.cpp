@@ -1,4 +1,5 @@
-//===- Tiles.cpp - tiles in the scratch buffer -------------------------------===//
+//===- Tiles.cpp - tiles in the scratch buffer
+//-------------------------------===//
 //
 // Allocation is a stack: a region frees what it took when it ends (Control.cpp
 // resets `top`), and an op writes into an operand's buffer when that operand
@@ -39,8 +40,8 @@ bool KernelLowering::diesIn(Value v, Operation *op) {
   if (v.getParentBlock() != op->getBlock())
     return false;
   return llvm::all_of(v.getUsers(), [&](Operation *user) {
-    return user == op || (user->getBlock() == op->getBlock() &&
-                          user->isBeforeInBlock(op));
+    return user == op ||
+           (user->getBlock() == op->getBlock() && user->isBeforeInBlock(op));
   });
 }
 
@@ -136,9 +137,8 @@ void KernelLowering::fill(const Buffer &b, float value) {
 void KernelLowering::copy(const Buffer &from, const Buffer &to) {
   assert(from.layout == to.layout && from.pitch == to.pitch &&
          from.outer == to.outer && "copy between different tiles");
-  g.loop(g.i64c(0), g.i64c(from.outer * from.pitch), lanes, [&](Value i) {
-    g.storeV(g.loadV(address(from, i)), address(to, i));
-  });
+  g.loop(g.i64c(0), g.i64c(from.outer * from.pitch), lanes,
+         [&](Value i) { g.storeV(g.loadV(address(from, i)), address(to, i)); });
 }
 
 } // namespace attn::cpu

@@ -1,10 +1,11 @@
-//===- ChannelAnalysis.cpp - waits, barriers and positions of one role --------===//
+//===- ChannelAnalysis.cpp - waits, barriers and positions of one role
+//--------===//
 //
 // Why acquire needs no wait of its own: slots are taken in order, so the next
-// one is the oldest free slot.  It is free for the executing thread by the order
-// of the text; other warps may still read it only if no barrier stands between
-// its release and here, that is if it is among the `dirty` ones: the youngest
-// `dirty` of `depth - held` free slots.
+// one is the oldest free slot.  It is free for the executing thread by the
+// order of the text; other warps may still read it only if no barrier stands
+// between its release and here, that is if it is among the `dirty` ones: the
+// youngest `dirty` of `depth - held` free slots.
 //
 //   depth 2, one held by this visit, barrier at the visit's wait:
 //     dirty 0 < free 1   -> the copy of the next visit needs no barrier
@@ -34,8 +35,8 @@ void ChannelAnalysis::Channel::join(const Channel &o) {
       ages[i] = std::min(ages[i], o.ages[i]);
     return;
   }
-  int32_t least = std::min(*llvm::min_element(ages),
-                           *llvm::min_element(o.ages));
+  int32_t least =
+      std::min(*llvm::min_element(ages), *llvm::min_element(o.ages));
   ages.assign(std::max(ages.size(), o.ages.size()), least);
 }
 
@@ -121,8 +122,7 @@ LogicalResult ChannelAnalysis::runOp(Operation *op, State &state) {
   return success();
 }
 
-LogicalResult ChannelAnalysis::runLoop(ArrayRef<Block *> blocks,
-                                       State &state) {
+LogicalResult ChannelAnalysis::runLoop(ArrayRef<Block *> blocks, State &state) {
   State entry = state;
   while (true) {
     State exit = entry;

@@ -1,4 +1,5 @@
-//===- ChannelAnalysis.h - waits, barriers and positions of one role -*- C++ -*-===//
+//===- ChannelAnalysis.h - waits, barriers and positions of one role -*- C++
+//-*-===//
 //
 // What the single-role lowering has to know about the channels of a kernel
 // before it writes anything:
@@ -23,8 +24,8 @@ namespace attn {
 
 class ChannelAnalysis {
 public:
-  /// Runs over `body`, the region of the one role.  Fails with an error on an op
-  /// that is not structured control flow.
+  /// Runs over `body`, the region of the one role.  Fails with an error on an
+  /// op that is not structured control flow.
   mlir::LogicalResult run(llvm::ArrayRef<pipe::ChannelOp> channels,
                           mlir::Block &body);
 
@@ -35,7 +36,9 @@ public:
   unsigned leader(unsigned channel) const { return leaders[channel]; }
   /// True if every payload is read into registers right after its wait.
   bool inRegisters(unsigned channel) const { return registers[channel]; }
-  unsigned indexOf(mlir::Value channel) const { return indices.lookup(channel); }
+  unsigned indexOf(mlir::Value channel) const {
+    return indices.lookup(channel);
+  }
 
 private:
   struct Channel {

@@ -1,18 +1,20 @@
-//===- Channels.cpp - channels to rings, copies and barriers --------------------===//
+//===- Channels.cpp - channels to rings, copies and barriers
+//--------------------===//
 //
 //   pipe.acquire %k             -> nothing (or a barrier, see ChannelAnalysis)
-//   pipe.issue cp_async {...}   -> frag.cp_async %base into %ring[%pos] row (%r)
-//   pipe.commit                 -> frag.cp_async_commit
-//   pipe.wait %k                -> frag.cp_async_wait pending n; frag.cta_sync
-//   pipe.release                -> nothing
+//   pipe.issue cp_async {...}   -> frag.cp_async %base into %ring[%pos] row
+//   (%r) pipe.commit                 -> frag.cp_async_commit pipe.wait %k ->
+//   frag.cp_async_wait pending n; frag.cta_sync pipe.release                ->
+//   nothing
 //
-// With one role the order of the text is the order of time, so a release needs no
-// signal: the barrier of the next wait, which every warp reaches after its last
-// read of the slot, stands before the next copy into it.  Waits that follow each
-// other share one barrier.
+// With one role the order of the text is the order of time, so a release needs
+// no signal: the barrier of the next wait, which every warp reaches after its
+// last read of the slot, stands before the next copy into it.  Waits that
+// follow each other share one barrier.
 //
-// Positions (slot numbers) are values: each loop or branch that moves one gets it
-// as an extra value.  A ring of one slot has one position, which never moves.
+// Positions (slot numbers) are values: each loop or branch that moves one gets
+// it as an extra value.  A ring of one slot has one position, which never
+// moves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -129,8 +131,8 @@ LogicalResult KernelLowering::convert(pipe::WaitOp op) {
   }
   if (analysis.inRegisters(index)) {
     auto tile = dyn_cast<TileType>(op.getPayload().getType());
-    Type type = regType(tile.getRows(), tile.getCols(), tile.getElement(),
-                        "mma_a");
+    Type type =
+        regType(tile.getRows(), tile.getCols(), tile.getElement(), "mma_a");
     if (!type)
       return failure();
     // The ldmatrix of a run of waits stand after its one barrier.
@@ -166,11 +168,11 @@ LogicalResult KernelLowering::convert(CopyQueryOp op) {
       [&](OpBuilder &inner, Location loc, Value row) {
         Scalars s{inner, loc};
         Value t = s.add(rows.row0, row);
-        Value h = s.add(s.mul(rows.head, s.i32(rows.pack)),
-                        s.remU(t, rows.pack));
-        Value offset = s.add(
-            s.add(origin, s.mul(s.extU(s.divU(t, rows.pack)), token)),
-            s.mul(s.ext(h), head));
+        Value h =
+            s.add(s.mul(rows.head, s.i32(rows.pack)), s.remU(t, rows.pack));
+        Value offset =
+            s.add(s.add(origin, s.mul(s.extU(s.divU(t, rows.pack)), token)),
+                  s.mul(s.ext(h), head));
         Value live = s.cmp(arith::CmpIPredicate::slt, row, rows.nrows);
         frag::YieldOp::create(inner, loc, ValueRange{offset, live});
       });

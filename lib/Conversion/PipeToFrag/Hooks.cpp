@@ -1,4 +1,5 @@
-//===- Hooks.cpp - hooks end in maps --------------------------------------------===//
+//===- Hooks.cpp - hooks end in maps
+//--------------------------------------------===//
 //
 //   attn.apply_mask neg_inf %s, %rows, %k0, %kv1        (hook: q >= k)
 //     -> frag.map (%x = %S, %q = %positions) at (%row, %col) {
@@ -6,9 +7,9 @@
 //          select (k < kv1 and q >= k), x, -inf
 //        }
 //
-// An argument that the hook does not read is not passed.  Runtime parameters are
-// fields of the parameter struct, read once at the begin of the kernel; a table
-// read clamps its indices into the extents and loads one element.
+// An argument that the hook does not read is not passed.  Runtime parameters
+// are fields of the parameter struct, read once at the begin of the kernel; a
+// table read clamps its indices into the extents and loads one element.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,13 +31,11 @@ Value KernelLowering::readTable(ReadOp read, ValueRange indices, Scalars &s) {
     Value extent = param(tableField(read, "extent" + Twine(i)), b.getI32Type());
     Value last = s.sub(extent, s.i32(1));
     Value low = arith::MinSIOp::create(s.b, s.loc, index, last);
-    Value inside =
-        s.extU(arith::MaxSIOp::create(s.b, s.loc, low, s.i32(0)));
+    Value inside = s.extU(arith::MaxSIOp::create(s.b, s.loc, low, s.i32(0)));
     element = element ? s.add(s.mul(element, s.extU(extent)), inside) : inside;
   }
-  Value base =
-      param(tableField(read, "data"),
-            frag::PtrType::get(b.getContext(), type.getElement()));
+  Value base = param(tableField(read, "data"),
+                     frag::PtrType::get(b.getContext(), type.getElement()));
   return frag::LoadScalarOp::create(s.b, s.loc, type.getElement(), base,
                                     element);
 }
@@ -62,8 +61,9 @@ static bool reads(HookOp hook, unsigned arg) {
 }
 
 LogicalResult KernelLowering::convert(ApplyScoreOp op) {
-  HookOp hook = kernel.getVariant() ? kernel.getVariant().getHook(HookKind::Score)
-                                    : HookOp();
+  HookOp hook = kernel.getVariant()
+                    ? kernel.getVariant().getHook(HookKind::Score)
+                    : HookOp();
   RowsInfo &rows = rowMaps[op.getRows()];
   Value tile = at(op.getTile()), scale = at(op.getScale()), k0 = at(op.getK0());
   SmallVector<Value> inputs = {tile};
@@ -74,30 +74,31 @@ LogicalResult KernelLowering::convert(ApplyScoreOp op) {
   if (needPos)
     inputs.push_back(rows.positions);
   bool ok = true;
-  Value result = map(
-      tile.getType(), inputs, op.getLoc(),
-      [&](Scalars &s, ValueRange x, auto &yield) {
-        Value score = s.mulF(x[0], scale);
-        if (hook) {
-          Value zero = s.i32(0);
-          Value head = needHead ? x[1] : rows.head;
-          Value position = needPos ? x[1 + needHead] : zero;
-          Value key = s.add(k0, x.back());
-          Value out = inlineAt(
-              hook, {score, rows.request, head, position, key}, rows, s);
-          ok &= bool(out);
-          if (out)
-            score = out;
-        }
-        yield.push_back(score);
-      });
+  Value result =
+      map(tile.getType(), inputs, op.getLoc(),
+          [&](Scalars &s, ValueRange x, auto &yield) {
+            Value score = s.mulF(x[0], scale);
+            if (hook) {
+              Value zero = s.i32(0);
+              Value head = needHead ? x[1] : rows.head;
+              Value position = needPos ? x[1 + needHead] : zero;
+              Value key = s.add(k0, x.back());
+              Value out = inlineAt(
+                  hook, {score, rows.request, head, position, key}, rows, s);
+              ok &= bool(out);
+              if (out)
+                score = out;
+            }
+            yield.push_back(score);
+          });
   mapping.map(op.getResult(), result);
   return success(ok);
 }
 
 LogicalResult KernelLowering::convert(ApplyMaskOp op) {
-  HookOp hook = kernel.getVariant() ? kernel.getVariant().getHook(HookKind::Mask)
-                                    : HookOp();
+  HookOp hook = kernel.getVariant()
+                    ? kernel.getVariant().getHook(HookKind::Mask)
+                    : HookOp();
   RowsInfo &rows = rowMaps[op.getRows()];
   Value tile = at(op.getTile()), k0 = at(op.getK0()), kv1 = at(op.getKv1());
   SmallVector<Value> inputs = {tile};
@@ -108,32 +109,33 @@ LogicalResult KernelLowering::convert(ApplyMaskOp op) {
   if (needPos)
     inputs.push_back(rows.positions);
   bool ok = true;
-  Value result = map(
-      tile.getType(), inputs, op.getLoc(),
-      [&](Scalars &s, ValueRange x, auto &yield) {
-        Value key = s.add(k0, x.back());
-        Value visible = s.cmp(arith::CmpIPredicate::slt, key, kv1);
-        if (hook) {
-          Value zero = s.i32(0);
-          Value head = needHead ? x[1] : rows.head;
-          Value position = needPos ? x[1 + needHead] : zero;
-          Value out = inlineAt(hook, {rows.request, head, position, key},
-                                 rows, s);
-          ok &= bool(out);
-          if (out)
-            visible = arith::AndIOp::create(s.b, s.loc, visible, out);
-        }
-        Value fill =
-            op.getFill() == MaskFill::NegInf ? s.negInf() : s.f32(0);
-        yield.push_back(s.select(visible, x[0], fill));
-      });
+  Value result =
+      map(tile.getType(), inputs, op.getLoc(),
+          [&](Scalars &s, ValueRange x, auto &yield) {
+            Value key = s.add(k0, x.back());
+            Value visible = s.cmp(arith::CmpIPredicate::slt, key, kv1);
+            if (hook) {
+              Value zero = s.i32(0);
+              Value head = needHead ? x[1] : rows.head;
+              Value position = needPos ? x[1 + needHead] : zero;
+              Value out =
+                  inlineAt(hook, {rows.request, head, position, key}, rows, s);
+              ok &= bool(out);
+              if (out)
+                visible = arith::AndIOp::create(s.b, s.loc, visible, out);
+            }
+            Value fill =
+                op.getFill() == MaskFill::NegInf ? s.negInf() : s.f32(0);
+            yield.push_back(s.select(visible, x[0], fill));
+          });
   mapping.map(op.getResult(), result);
   return success(ok);
 }
 
 LogicalResult KernelLowering::convert(ApplySinkOp op) {
-  HookOp hook = kernel.getVariant() ? kernel.getVariant().getHook(HookKind::Sink)
-                                    : HookOp();
+  HookOp hook = kernel.getVariant()
+                    ? kernel.getVariant().getHook(HookKind::Sink)
+                    : HookOp();
   if (!hook)
     return op.emitOpError("kernel has no sink hook");
   RowsInfo &rows = rowMaps[op.getRows()];

@@ -1,7 +1,8 @@
-//===- Lowering.h - one kernel from L2 to L3 ---------------------*- C++ -*-===//
+//===- Lowering.h - one kernel from L2 to L3 ---------------------*- C++
+//-*-===//
 //
-// A recursive cloner: it walks the blocks of the L2 kernel in order, keeps a map
-// from old values to new ones and writes the L3 text.
+// A recursive cloner: it walks the blocks of the L2 kernel in order, keeps a
+// map from old values to new ones and writes the L3 text.
 //
 //   attn.tile<128x64xf32>   -> !frag.reg<128x64xf32, mma_c>
 //   attn.rowvec<128xf32>    -> !frag.vec<128xf32, mma_c> (or partial, see Rows)
@@ -87,9 +88,8 @@ public:
   mlir::FailureOr<frag::KernelOp> run();
 
 private:
-  using Body =
-      llvm::function_ref<void(Scalars &, mlir::ValueRange, mlir::SmallVectorImpl<
-                                                               mlir::Value> &)>;
+  using Body = llvm::function_ref<void(Scalars &, mlir::ValueRange,
+                                       mlir::SmallVectorImpl<mlir::Value> &)>;
 
   //===--- PipeToFrag.cpp: driver, structure ------------------------------===//
   mlir::FailureOr<frag::KernelOp> write();
@@ -157,9 +157,8 @@ private:
   mlir::LogicalResult convert(StorePartialOp op);
   mlir::LogicalResult convert(LoadPartialOp op);
   /// Element offsets (i64) and mask of the live rows in a tensor.
-  std::pair<mlir::Value, mlir::Value> rowOffsets(RowsInfo &rows,
-                                                 llvm::StringRef tensor,
-                                                 mlir::Location loc);
+  std::pair<mlir::Value, mlir::Value>
+  rowOffsets(RowsInfo &rows, llvm::StringRef tensor, mlir::Location loc);
   /// (slot * rows + row) * width, and the mask of the live rows.
   std::pair<mlir::Value, mlir::Value> slotOffsets(RowsInfo &rows,
                                                   mlir::Value slot,

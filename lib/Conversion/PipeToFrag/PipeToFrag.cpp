@@ -1,4 +1,5 @@
-//===- PipeToFrag.cpp - L2 with one role to L3 ------------------------------------===//
+//===- PipeToFrag.cpp - L2 with one role to L3
+//------------------------------------===//
 //
 // The driver: each attn.kernel becomes a frag.kernel of the same name, and the
 // structure of the text (loops, branches, scalar arithmetic) is kept:
@@ -33,31 +34,29 @@ LogicalResult KernelLowering::refuse(Operation *op, const Twine &what) {
 
 LogicalResult KernelLowering::check() {
   auto schedule = kernel.getSchedule();
-  auto pipe = schedule
-                  ? dyn_cast<pipe::ScheduleAttr>(schedule->getPipe())
-                  : pipe::ScheduleAttr();
+  auto pipe = schedule ? dyn_cast<pipe::ScheduleAttr>(schedule->getPipe())
+                       : pipe::ScheduleAttr();
   if (!pipe)
     return kernel.emitOpError("has no #pipe.schedule");
   for (StringRef op : {"qk", "pv"})
     if (StringRef atom = pipe.getAtom(op);
         !atom.empty() && atom != frag::mmaM16N8K16)
-      return kernel.emitOpError() << "atom " << atom << " of " << op
-                                  << " is not built for level L3 (built: "
-                                  << frag::mmaM16N8K16 << ")";
+      return kernel.emitOpError()
+             << "atom " << atom << " of " << op
+             << " is not built for level L3 (built: " << frag::mmaM16N8K16
+             << ")";
   for (NamedAttribute entry : pipe.getChannels())
     if (pipe.getDepth(entry.getName()) < 1)
-      return kernel.emitOpError()
-             << "channel '" << entry.getName().getValue()
-             << "' needs at least 1 slot but has "
-             << pipe.getDepth(entry.getName());
+      return kernel.emitOpError() << "channel '" << entry.getName().getValue()
+                                  << "' needs at least 1 slot but has "
+                                  << pipe.getDepth(entry.getName());
   return success();
 }
 
 LogicalResult KernelLowering::setUp(pipe::RolesOp roles) {
   if (roles.getRoles().size() != 1)
-    return roles.emitOpError()
-           << "has " << roles.getRoles().size()
-           << " roles but level L3 is built for 1";
+    return roles.emitOpError() << "has " << roles.getRoles().size()
+                               << " roles but level L3 is built for 1";
   auto role = cast<pipe::RoleAttr>(roles.getRoles()[0]);
   if (role.getReplicas() != 1)
     return roles.emitOpError()
@@ -152,9 +151,8 @@ LogicalResult KernelLowering::convertOp(Operation *op) {
       // By order of the text, see Channels.cpp.
       .Case([&](pipe::ReleaseOp) { return success(); })
       .Case([&](ParamOp op) {
-        mapping.map(op.getResult(),
-                    param(("param." + op.getName()).str(),
-                          op.getResult().getType()));
+        mapping.map(op.getResult(), param(("param." + op.getName()).str(),
+                                          op.getResult().getType()));
         return success();
       })
       .Case<pipe::AcquireOp, pipe::IssueOp, pipe::CommitOp, pipe::WaitOp,
@@ -187,8 +185,8 @@ LogicalResult KernelLowering::convertIf(scf::IfOp op) {
   for (Value *pos : moved)
     types.push_back(pos->getType());
   bool hasElse = !op.getElseRegion().empty() || !types.empty();
-  auto newOp = scf::IfOp::create(b, op.getLoc(), types,
-                                 at(op.getCondition()), hasElse);
+  auto newOp =
+      scf::IfOp::create(b, op.getLoc(), types, at(op.getCondition()), hasElse);
   SmallVector<ChannelState> before(channels);
   auto convertArm = [&](Region &from, Region &to) -> LogicalResult {
     OpBuilder::InsertionGuard guard(b);
@@ -211,8 +209,7 @@ LogicalResult KernelLowering::convertIf(scf::IfOp op) {
   // `moved` points into `channels`, whose storage does not move.
   if (failed(convertArm(op.getThenRegion(), newOp.getThenRegion())))
     return failure();
-  if (hasElse &&
-      failed(convertArm(op.getElseRegion(), newOp.getElseRegion())))
+  if (hasElse && failed(convertArm(op.getElseRegion(), newOp.getElseRegion())))
     return failure();
   channels = before;
   for (auto [i, value] : llvm::enumerate(op.getResults()))
@@ -281,9 +278,9 @@ LogicalResult KernelLowering::convertWhile(scf::WhileOp op) {
 
   auto enter = [&](Region &region, Block::BlockArgListType old,
                    TypeRange argTypes) {
-    Block *block = b.createBlock(
-        &region, {}, argTypes,
-        SmallVector<Location>(argTypes.size(), op.getLoc()));
+    Block *block =
+        b.createBlock(&region, {}, argTypes,
+                      SmallVector<Location>(argTypes.size(), op.getLoc()));
     for (auto [i, arg] : llvm::enumerate(old))
       mapping.map(arg, block->getArgument(i));
     for (auto [i, pos] : llvm::enumerate(moved))

@@ -1,15 +1,16 @@
-//===- Rows.cpp - types, row vectors, which of them are shares ------------------===//
+//===- Rows.cpp - types, row vectors, which of them are shares
+//------------------===//
 //
-// A row of an mma_c tile lies in four lanes.  The running sum l need not be added
-// up over them on every visit: each lane keeps its own share, scaled like the
-// whole, and `finish` adds the four once.
+// A row of an mma_c tile lies in four lanes.  The running sum l need not be
+// added up over them on every visit: each lane keeps its own share, scaled like
+// the whole, and `finish` adds the four once.
 //
 //   %l1 = attn.row_sum %p, %l scaled %al   -> %ps = frag.reduce_row sum thread
 //                                             %l1 = map l * al + ps   (partial)
 //   attn.finish ..., %l                    -> %c = frag.reduce_quad %l
 //
-// Which vectors are shares is a property of the whole data flow: all values that
-// control flow joins with a row_sum's result or operand.
+// Which vectors are shares is a property of the whole data flow: all values
+// that control flow joins with a row_sum's result or operand.
 //
 //===----------------------------------------------------------------------===//
 
@@ -168,13 +169,13 @@ Type KernelLowering::convertType(Value value) {
 
 ResultRange KernelLowering::maps(TypeRange results, ValueRange inputs,
                                  Location loc, Body body) {
-  auto op = frag::MapOp::create(
-      b, loc, results, inputs,
-      [&](OpBuilder &inner, Location loc, ValueRange args) {
-        Scalars s{inner, loc};
-        SmallVector<Value> values;
-        body(s, args, values);
-        frag::YieldOp::create(inner, loc, values);
-      });
+  auto op =
+      frag::MapOp::create(b, loc, results, inputs,
+                          [&](OpBuilder &inner, Location loc, ValueRange args) {
+                            Scalars s{inner, loc};
+                            SmallVector<Value> values;
+                            body(s, args, values);
+                            frag::YieldOp::create(inner, loc, values);
+                          });
   return op.getResults();
 }

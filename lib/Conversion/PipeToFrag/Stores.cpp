@@ -1,6 +1,8 @@
-//===- Stores.cpp - results and split partials in global memory -----------------===//
+//===- Stores.cpp - results and split partials in global memory
+//-----------------===//
 //
-//   attn.store %o lse %l, %rows   -> %off, %live = map at (%row) {64-bit offsets}
+//   attn.store %o lse %l, %rows   -> %off, %live = map at (%row) {64-bit
+//   offsets}
 //                                    frag.store (pack %o), %base, %off, %live
 //                                    scf.if lse != 0 { frag.store_vec %l }
 //
@@ -15,9 +17,8 @@
 using namespace mlir;
 using namespace attn;
 
-std::pair<Value, Value> KernelLowering::rowOffsets(RowsInfo &rows,
-                                                   StringRef tensor,
-                                                   Location loc) {
+std::pair<Value, Value>
+KernelLowering::rowOffsets(RowsInfo &rows, StringRef tensor, Location loc) {
   Value batch = stride(tensor, "batch"), token = stride(tensor, "token"),
         head = stride(tensor, "head");
   Scalars outer{b, loc};
@@ -28,8 +29,8 @@ std::pair<Value, Value> KernelLowering::rowOffsets(RowsInfo &rows,
       {}, loc, [&](Scalars &s, ValueRange args, auto &yield) {
         Value row = args.back();
         Value t = s.add(rows.row0, row);
-        Value h = s.add(s.mul(rows.head, s.i32(rows.pack)),
-                        s.remU(t, rows.pack));
+        Value h =
+            s.add(s.mul(rows.head, s.i32(rows.pack)), s.remU(t, rows.pack));
         yield.push_back(
             s.add(s.add(origin, s.mul(s.extU(s.divU(t, rows.pack)), token)),
                   s.mul(s.ext(h), head)));
@@ -47,8 +48,7 @@ std::pair<Value, Value> KernelLowering::slotOffsets(RowsInfo &rows, Value slot,
       {vecType(rows.rows, b.getI64Type()), vecType(rows.rows, b.getI1Type())},
       {}, loc, [&](Scalars &s, ValueRange args, auto &yield) {
         Value row = args.back();
-        yield.push_back(
-            s.mul(s.add(first, s.extU(row)), s.i64(width)));
+        yield.push_back(s.mul(s.add(first, s.extU(row)), s.i64(width)));
         yield.push_back(s.cmp(arith::CmpIPredicate::slt, row, rows.nrows));
       });
   return {results[0], results[1]};
@@ -119,10 +119,10 @@ LogicalResult KernelLowering::convert(LoadPartialOp op) {
   auto [lseOffsets, lseLive] = slotOffsets(rows, slot, 1, loc);
   Value lse = frag::LoadVecOp::create(b, loc, vec, param("partial_lse", ptr),
                                       lseOffsets, lseLive);
-  mapping.map(op.getRowLse(), map(vec, {lse, lseLive}, loc,
-                                  [](Scalars &s, ValueRange x, auto &yield) {
-                                    yield.push_back(s.select(x[1], x[0],
-                                                             s.negInf()));
-                                  }));
+  mapping.map(
+      op.getRowLse(),
+      map(vec, {lse, lseLive}, loc, [](Scalars &s, ValueRange x, auto &yield) {
+        yield.push_back(s.select(x[1], x[0], s.negInf()));
+      }));
   return success();
 }

@@ -1,4 +1,5 @@
-//===- Tiles.cpp - products, softmax steps, merges ------------------------------===//
+//===- Tiles.cpp - products, softmax steps, merges
+//------------------------------===//
 //
 //   attn.qk %q, %k          -> frag.mma nk %qa, %ring[%pos]
 //   attn.row_max %s, %m     -> frag.reduce_row max row; map maxnumf
@@ -106,8 +107,8 @@ LogicalResult KernelLowering::convert(AlphaOp op) {
               map(m.getType(), {m, mNew}, op.getLoc(),
                   [&](Scalars &s, ValueRange x, auto &yield) {
                     Value e = s.exp2(s.mulF(s.subF(x[0], x[1]), c));
-                    Value none = s.cmpF(arith::CmpFPredicate::OEQ, x[1],
-                                        s.negInf());
+                    Value none =
+                        s.cmpF(arith::CmpFPredicate::OEQ, x[1], s.negInf());
                     yield.push_back(s.select(none, s.f32(1), e));
                   }));
   return success();
@@ -118,21 +119,20 @@ LogicalResult KernelLowering::convert(ExpOp op) {
     return refuse(op, "softmax = frozen");
   Value c = at(op.getC());
   Value m = complete(op.getM(), op.getLoc());
-  auto ab = maps({m.getType(), m.getType()}, {m}, op.getLoc(),
-                 [&](Scalars &s, ValueRange x, auto &yield) {
-                   Value cm = s.mulF(x[0], c);
-                   Value size = math::AbsFOp::create(s.b, s.loc, cm);
-                   Value middle = s.cmpF(arith::CmpFPredicate::OLT, size,
-                                         s.f32(largeReference));
-                   Value none = s.cmpF(arith::CmpFPredicate::OEQ, x[0],
-                                       s.negInf());
-                   Value zeroA =
-                       arith::OrIOp::create(s.b, s.loc, middle, none);
-                   Value zero = s.f32(0);
-                   Value minus = arith::NegFOp::create(s.b, s.loc, cm);
-                   yield.push_back(s.select(zeroA, zero, x[0]));
-                   yield.push_back(s.select(middle, minus, zero));
-                 });
+  auto ab =
+      maps({m.getType(), m.getType()}, {m}, op.getLoc(),
+           [&](Scalars &s, ValueRange x, auto &yield) {
+             Value cm = s.mulF(x[0], c);
+             Value size = math::AbsFOp::create(s.b, s.loc, cm);
+             Value middle =
+                 s.cmpF(arith::CmpFPredicate::OLT, size, s.f32(largeReference));
+             Value none = s.cmpF(arith::CmpFPredicate::OEQ, x[0], s.negInf());
+             Value zeroA = arith::OrIOp::create(s.b, s.loc, middle, none);
+             Value zero = s.f32(0);
+             Value minus = arith::NegFOp::create(s.b, s.loc, cm);
+             yield.push_back(s.select(zeroA, zero, x[0]));
+             yield.push_back(s.select(middle, minus, zero));
+           });
   Value tile = at(op.getTile());
   mapping.map(op.getResult(),
               map(tile.getType(), {tile, ab[0], ab[1]}, op.getLoc(),
@@ -155,15 +155,14 @@ LogicalResult KernelLowering::convert(RowSumOp op) {
   SmallVector<Value> inputs = {l, sum};
   if (op.getAlpha())
     inputs.push_back(complete(op.getAlpha(), op.getLoc()));
-  mapping.map(op.getResult(),
-              map(type, inputs, op.getLoc(),
-                  [&](Scalars &s, ValueRange x, auto &yield) {
-                    if (op.getAlpha())
-                      yield.push_back(math::FmaOp::create(s.b, s.loc, x[0],
-                                                          x[2], x[1]));
-                    else
-                      yield.push_back(s.addF(x[0], x[1]));
-                  }));
+  mapping.map(op.getResult(), map(type, inputs, op.getLoc(),
+                                  [&](Scalars &s, ValueRange x, auto &yield) {
+                                    if (op.getAlpha())
+                                      yield.push_back(math::FmaOp::create(
+                                          s.b, s.loc, x[0], x[2], x[1]));
+                                    else
+                                      yield.push_back(s.addF(x[0], x[1]));
+                                  }));
   return success();
 }
 
@@ -216,31 +215,30 @@ LogicalResult KernelLowering::convert(FinishOp op) {
   SmallVector<Value> inputs = {m, l};
   if (op.getSink())
     inputs.push_back(complete(op.getSink(), op.getLoc()));
-  auto factorAndLse = maps(
-      {m.getType(), m.getType()}, inputs, op.getLoc(),
-      [&](Scalars &s, ValueRange x, auto &yield) {
-        Value cm = s.mulF(x[0], c);
-        if (!op.getSink()) {
-          yield.push_back(inverse(s, x[1]));
-          yield.push_back(logOf(s, cm, x[1]));
-          return;
-        }
-        // An empty row has weight 0 whatever its reference is.
-        Value empty = s.cmpF(arith::CmpFPredicate::OEQ, x[1], s.f32(0));
-        Value own = s.select(empty, s.negInf(), cm);
-        Weights w = weigh(s, own, s.mulF(x[2], s.f32(log2E)));
-        Value sum = s.addF(s.mulF(x[1], w.a), w.b);
-        yield.push_back(s.mulF(w.a, inverse(s, sum)));
-        yield.push_back(logOf(s, w.top, sum));
-      });
+  auto factorAndLse =
+      maps({m.getType(), m.getType()}, inputs, op.getLoc(),
+           [&](Scalars &s, ValueRange x, auto &yield) {
+             Value cm = s.mulF(x[0], c);
+             if (!op.getSink()) {
+               yield.push_back(inverse(s, x[1]));
+               yield.push_back(logOf(s, cm, x[1]));
+               return;
+             }
+             // An empty row has weight 0 whatever its reference is.
+             Value empty = s.cmpF(arith::CmpFPredicate::OEQ, x[1], s.f32(0));
+             Value own = s.select(empty, s.negInf(), cm);
+             Weights w = weigh(s, own, s.mulF(x[2], s.f32(log2E)));
+             Value sum = s.addF(s.mulF(x[1], w.a), w.b);
+             yield.push_back(s.mulF(w.a, inverse(s, sum)));
+             yield.push_back(logOf(s, w.top, sum));
+           });
   Value o = at(op.getO());
   // A row without a key is exactly 0 even if O holds a NaN of another row's V.
   mapping.map(op.getTile(),
               map(o.getType(), {o, factorAndLse[0]}, op.getLoc(),
                   [](Scalars &s, ValueRange x, auto &yield) {
                     Value zero = s.f32(0);
-                    Value none =
-                        s.cmpF(arith::CmpFPredicate::OEQ, x[1], zero);
+                    Value none = s.cmpF(arith::CmpFPredicate::OEQ, x[1], zero);
                     yield.push_back(s.select(none, zero, s.mulF(x[0], x[1])));
                   }));
   mapping.map(op.getRowLse(), factorAndLse[1]);
@@ -254,8 +252,8 @@ LogicalResult KernelLowering::convert(MergeTileOp op) {
   auto parts = maps({type, type, type}, {lseA, lseB}, op.getLoc(),
                     [](Scalars &s, ValueRange x, auto &yield) {
                       Value scale = s.f32(log2E);
-                      Weights w = weigh(s, s.mulF(x[0], scale),
-                                        s.mulF(x[1], scale));
+                      Weights w =
+                          weigh(s, s.mulF(x[0], scale), s.mulF(x[1], scale));
                       Value sum = s.addF(w.a, w.b);
                       Value inv = inverse(s, sum);
                       yield.push_back(s.mulF(w.a, inv));
@@ -267,8 +265,8 @@ LogicalResult KernelLowering::convert(MergeTileOp op) {
               map(a.getType(), {a, other, parts[0], parts[1]}, op.getLoc(),
                   [](Scalars &s, ValueRange x, auto &yield) {
                     Value second = s.mulF(x[1], x[3]);
-                    yield.push_back(math::FmaOp::create(s.b, s.loc, x[0], x[2],
-                                                        second));
+                    yield.push_back(
+                        math::FmaOp::create(s.b, s.loc, x[0], x[2], second));
                   }));
   mapping.map(op.getRowLse(), parts[2]);
   return success();
@@ -281,8 +279,8 @@ LogicalResult KernelLowering::convert(MergeSinkOp op) {
   auto parts = maps({type, type}, {lseA, sink}, op.getLoc(),
                     [](Scalars &s, ValueRange x, auto &yield) {
                       Value scale = s.f32(log2E);
-                      Weights w = weigh(s, s.mulF(x[0], scale),
-                                        s.mulF(x[1], scale));
+                      Weights w =
+                          weigh(s, s.mulF(x[0], scale), s.mulF(x[1], scale));
                       Value sum = s.addF(w.a, w.b);
                       yield.push_back(s.mulF(w.a, inverse(s, sum)));
                       yield.push_back(logOf(s, w.top, sum));

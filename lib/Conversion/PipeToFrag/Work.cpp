@@ -1,4 +1,5 @@
-//===- Work.cpp - parameters, the plan, row maps --------------------------------===//
+//===- Work.cpp - parameters, the plan, row maps
+//--------------------------------===//
 //
 // The plan is an array of i32 words behind one pointer (include/attn/ABI):
 //
@@ -6,8 +7,8 @@
 //
 // Parameters and the plan's header are read once, at the begin of the kernel.
 // A row map becomes the scalars that it was made of; only what hooks ask for a
-// row (position, query head) is kept as a vector, so that a division by the pack
-// is not repeated on every visit.
+// row (position, query head) is kept as a vector, so that a division by the
+// pack is not repeated on every visit.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +36,8 @@ Value KernelLowering::param(StringRef name, Type type) {
     b.setInsertionPoint(prologueEnd);
     std::optional<uint32_t> offset = params.offsetOf(name);
     assert(offset && "field is known by construction");
-    value = frag::ParamOp::create(b, kernel.getLoc(), type, name,
-                                  int32_t(*offset));
+    value =
+        frag::ParamOp::create(b, kernel.getLoc(), type, name, int32_t(*offset));
   }
   return value;
 }
@@ -47,8 +48,8 @@ Value KernelLowering::stride(StringRef tensor, StringRef which) {
 
 Value KernelLowering::planWord(Value index, Location loc) {
   auto type = frag::PtrType::get(b.getContext(), b.getI32Type());
-  return frag::LoadScalarOp::create(b, loc, b.getI32Type(),
-                                    param("plan", type), index);
+  return frag::LoadScalarOp::create(b, loc, b.getI32Type(), param("plan", type),
+                                    index);
 }
 
 Value KernelLowering::headerWord(unsigned byteOffset) {
@@ -90,9 +91,8 @@ static Value recordBase(Scalars &s, Value byteOffset, Value index,
 LogicalResult KernelLowering::convert(LoadItemOp op) {
   Scalars s{b, op.getLoc()};
   bool merge = op.getNumResults() == 6;
-  Value offset =
-      headerWord(merge ? offsetof(attn_plan_header, merges_offset)
-                       : offsetof(attn_plan_header, items_offset));
+  Value offset = headerWord(merge ? offsetof(attn_plan_header, merges_offset)
+                                  : offsetof(attn_plan_header, items_offset));
   Value base = recordBase(s, offset, at(op.getIndex()), itemWords);
   for (auto [i, field] : llvm::enumerate(op.getFields()))
     mapping.map(field, planWord(s.add(base, s.i64(i)), op.getLoc()));
@@ -101,9 +101,9 @@ LogicalResult KernelLowering::convert(LoadItemOp op) {
 
 LogicalResult KernelLowering::convert(RequestOp op) {
   Scalars s{b, op.getLoc()};
-  Value base = recordBase(s, headerWord(offsetof(attn_plan_header,
-                                                 requests_offset)),
-                          at(op.getRequest()), requestWords);
+  Value base =
+      recordBase(s, headerWord(offsetof(attn_plan_header, requests_offset)),
+                 at(op.getRequest()), requestWords);
   for (auto [i, field] : llvm::enumerate(op.getResults()))
     mapping.map(field, planWord(s.add(base, s.i64(i)), op.getLoc()));
   return success();
@@ -126,12 +126,12 @@ LogicalResult KernelLowering::convert(RowMapOp op) {
   if (!type)
     return failure();
   // Neither is kept if no hook asks for it.
-  rows.positions = map(type, {}, op.getLoc(),
-                       [&](Scalars &s, ValueRange args, auto &yield) {
-                         Value t = s.add(rows.row0, args.back());
-                         Value shift = s.sub(rows.kvLen, rows.qLen);
-                         yield.push_back(s.add(s.divU(t, rows.pack), shift));
-                       });
+  rows.positions =
+      map(type, {}, op.getLoc(), [&](Scalars &s, ValueRange args, auto &yield) {
+        Value t = s.add(rows.row0, args.back());
+        Value shift = s.sub(rows.kvLen, rows.qLen);
+        yield.push_back(s.add(s.divU(t, rows.pack), shift));
+      });
   rows.queryHeads =
       map(type, {}, op.getLoc(), [&](Scalars &s, ValueRange args, auto &yield) {
         Value t = s.add(rows.row0, args.back());

@@ -1,4 +1,5 @@
-//===- AttnToCPUBatchTest.cpp - random batches, tiles, speculation on the CPU -------------===//
+//===- AttnToCPUBatchTest.cpp - random batches, tiles, speculation on the CPU
+//-------------===//
 #include "AttnToCPUFixture.h"
 
 #include <random>
@@ -85,7 +86,8 @@ TEST_F(AttnToCPUBatchTest, RandomBatches) {
         q += (r ? "," : "") + std::to_string(number(0, 90));
         kv += (r ? "," : "") + std::to_string(number(0, 260));
       }
-      RunOptions options{q + ",1;" + kv + ",1", uint64_t(round), number(0, 2) * 64};
+      RunOptions options{q + ",1;" + kv + ",1", uint64_t(round),
+                         number(0, 2) * 64};
       RunResult result = compiled->run(options);
       EXPECT_TRUE(result.verdict.ok)
           << result.verdict.message << " " << options.batch << " split "
@@ -101,8 +103,10 @@ TEST_F(AttnToCPUBatchTest, WideVectorsWhereTheMachineHasThem) {
   spec.vectorBits = 512;
   auto compiled = compile(spec); // always compiled, run if possible
   ASSERT_TRUE(compiled);
-  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512vl") ||
-      !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq"))
+  if (!__builtin_cpu_supports("avx512f") ||
+      !__builtin_cpu_supports("avx512vl") ||
+      !__builtin_cpu_supports("avx512bw") ||
+      !__builtin_cpu_supports("avx512dq"))
     return;
   for (int split : {0, 64}) {
     RunResult result = compiled->run({"q=70,3,0;kv=200,3,9", 5, split});

@@ -1,4 +1,5 @@
-//===- AttnToCPUFixture.cpp - L0 text to CPU code and back to the oracle -----------===//
+//===- AttnToCPUFixture.cpp - L0 text to CPU code and back to the oracle
+//-----------===//
 #include "AttnToCPUFixture.h"
 
 #include "attn/ABI/KernelParams.h"
@@ -75,8 +76,8 @@ const char *const attn::test::sigmoid = R"(
     attn.yield %r : i1
   })";
 
-void attn::test::setRow(workload::Tensor &t, int32_t heads, int64_t token, int64_t dim,
-            float value) {
+void attn::test::setRow(workload::Tensor &t, int32_t heads, int64_t token,
+                        int64_t dim, float value) {
   auto *data = reinterpret_cast<float *>(t.buffer.data());
   for (int32_t h = 0; h < heads; ++h)
     for (int64_t c = 0; c < dim; ++c)
@@ -85,7 +86,8 @@ void attn::test::setRow(workload::Tensor &t, int32_t heads, int64_t token, int64
 
 LoadedObject::LoadedObject(llvm::ArrayRef<char> bytes) {
   int fd = memfd_create("attn-test", 0);
-  if (fd < 0 || write(fd, bytes.data(), bytes.size()) != ssize_t(bytes.size())) {
+  if (fd < 0 ||
+      write(fd, bytes.data(), bytes.size()) != ssize_t(bytes.size())) {
     message = "cannot write the object";
     return;
   }
@@ -208,8 +210,8 @@ static void describe(KernelOp kernel, const Spec &spec, Compiled &out) {
       sample(op, t.sampleLo, t.sampleHi);
       t.sorted = op.hasAttr("sorted");
       d.tables.push_back(t);
-      out.offsets.emplace_back(
-          t.name, *layout.offsetOf("table." + t.name + ".data"));
+      out.offsets.emplace_back(t.name,
+                               *layout.offsetOf("table." + t.name + ".data"));
     } else if (auto hook = dyn_cast<HookOp>(op)) {
       auto code = encodeHook(hook);
       ASSERT_TRUE(succeeded(code));
@@ -413,14 +415,15 @@ RunResult Compiled::run(const RunOptions &options) const {
   result.items = header->items;
   result.merges = header->merges;
   result.verdict = w.check();
-  result.output.assign(w.o.buffer.data(), w.o.buffer.data() + w.o.buffer.size());
+  result.output.assign(w.o.buffer.data(),
+                       w.o.buffer.data() + w.o.buffer.size());
   result.lse.assign(w.lse.buffer.data(),
                     w.lse.buffer.data() + w.lse.buffer.size());
   for (size_t i = 0; i < 64; ++i)
     if (scratch.get()[bytes + i] != 0x5a) {
       result.verdict.ok = false;
-      result.verdict.message = "wrote past " + std::to_string(bytes) +
-                               " bytes of scratch";
+      result.verdict.message =
+          "wrote past " + std::to_string(bytes) + " bytes of scratch";
     }
   return result;
 }
@@ -431,10 +434,9 @@ void AttnToCPUFixture::expectAgrees(const Spec &spec,
   if (!compiled)
     return;
   RunResult result = compiled->run(options);
-  EXPECT_TRUE(result.verdict.ok)
-      << result.verdict.message << "\n"
-      << options.batch << " seed " << options.seed << " split "
-      << options.splitKeys << "\n"
-      << textOf(spec);
+  EXPECT_TRUE(result.verdict.ok) << result.verdict.message << "\n"
+                                 << options.batch << " seed " << options.seed
+                                 << " split " << options.splitKeys << "\n"
+                                 << textOf(spec);
   EXPECT_GT(result.verdict.rows, 0);
 }

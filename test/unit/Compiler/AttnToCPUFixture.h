@@ -1,8 +1,9 @@
-//===- AttnToCPUFixture.h - L0 text to CPU code and back to the oracle -*- C++ -*-===//
+//===- AttnToCPUFixture.h - L0 text to CPU code and back to the oracle -*- C++
+//-*-===//
 //
 // compile() takes a variant and shapes down to a loaded shared object; run()
-// fills a batch at random, plans it, calls the entries item by item and asks the
-// oracle.
+// fills a batch at random, plans it, calls the entries item by item and asks
+// the oracle.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_TEST_UNIT_COMPILER_ATTNTOCPUFIXTURE_H
@@ -39,8 +40,8 @@ struct Spec {
   std::string variant; ///< body of the variant
   std::string element = "f32", output = "f32";
   std::string storage = "ragged";
-  std::string normaliser; ///< "none" or empty
-  std::string schedule;   ///< overrides
+  std::string normaliser;                         ///< "none" or empty
+  std::string schedule;                           ///< overrides
   int heads = 2, kvHeads = 2, dim = 64, dimV = 0; ///< dimV 0: dim
   unsigned vectorBits = 256;
   bool forceExact = false, failCheck = false;

@@ -1,4 +1,5 @@
-//===- AttnToCPUMathTest.cpp - accuracy of the expanded functions ----------------------===//
+//===- AttnToCPUMathTest.cpp - accuracy of the expanded functions
+//----------------------===//
 #include "AttnToCPUFixture.h"
 
 #include "Lowering.h"
@@ -22,7 +23,8 @@ protected:
     std::vector<float> out(in.size());
     std::string text = R"(llvm.func @f(%in: !llvm.ptr, %out: !llvm.ptr) {
       %x = llvm.load %in {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
-      %y = math.)" + op + R"( %x : vector<8xf32>
+      %y = math.)" + op +
+                       R"( %x : vector<8xf32>
       llvm.store %y, %out {alignment = 4 : i64} : vector<8xf32>, !llvm.ptr
       llvm.return
     })";
@@ -36,8 +38,8 @@ protected:
     auto object = load(*module, "x86-64-v3");
     if (!object)
       return out;
-    auto *f = reinterpret_cast<void (*)(const float *, float *)>(
-        object->symbol("f"));
+    auto *f =
+        reinterpret_cast<void (*)(const float *, float *)>(object->symbol("f"));
     for (size_t i = 0; i + 8 <= in.size(); i += 8)
       f(&in[i], &out[i]);
     return out;
@@ -66,9 +68,8 @@ constexpr float inf = std::numeric_limits<float>::infinity();
 TEST_F(AttnToCPUMathTest, Exp2) {
   EXPECT_LT(worst("exp2", std::exp2, -125.0f, 127.99f), 2e-7);
   EXPECT_LT(worst("exp2", std::exp2, -1.0f, 1.0f), 2e-7);
-  std::vector<float> out =
-      apply("exp2", {0.0f, -0.0f, -inf, inf, std::nanf(""), -127.0f, 128.0f,
-                     -1e30f});
+  std::vector<float> out = apply(
+      "exp2", {0.0f, -0.0f, -inf, inf, std::nanf(""), -127.0f, 128.0f, -1e30f});
   EXPECT_EQ(out[0], 1.0f);
   EXPECT_EQ(out[1], 1.0f);
   EXPECT_EQ(out[2], 0.0f);
@@ -92,8 +93,8 @@ TEST_F(AttnToCPUMathTest, Exp2) {
 TEST_F(AttnToCPUMathTest, Exp) {
   EXPECT_LT(worst("exp", std::exp, -86.0f, 88.7f), 2e-7);
   EXPECT_LT(worst("exp", std::exp, -1.0f, 1.0f), 2e-7);
-  std::vector<float> out = apply("exp", {0.0f, -inf, inf, std::nanf(""), -100.0f,
-                                         89.0f, -0.0f, -1e30f});
+  std::vector<float> out = apply(
+      "exp", {0.0f, -inf, inf, std::nanf(""), -100.0f, 89.0f, -0.0f, -1e30f});
   EXPECT_EQ(out[0], 1.0f);
   EXPECT_EQ(out[1], 0.0f);
   EXPECT_EQ(out[2], inf);
@@ -108,8 +109,8 @@ TEST_F(AttnToCPUMathTest, Tanh) {
   EXPECT_LT(worst("tanh", std::tanh, -12.0f, 12.0f), 3e-7);
   EXPECT_LT(worst("tanh", std::tanh, 0.5f, 0.8f), 3e-7);
   EXPECT_LT(worst("tanh", std::tanh, -1e-3f, 1e-3f), 3e-7);
-  std::vector<float> out = apply("tanh", {0.0f, -0.0f, inf, -inf, std::nanf(""),
-                                          50.0f, -1e30f, 1e-30f});
+  std::vector<float> out = apply(
+      "tanh", {0.0f, -0.0f, inf, -inf, std::nanf(""), 50.0f, -1e30f, 1e-30f});
   EXPECT_EQ(out[0], 0.0f);
   EXPECT_EQ(out[1], 0.0f);
   EXPECT_EQ(out[2], 1.0f);

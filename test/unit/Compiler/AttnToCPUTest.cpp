@@ -1,4 +1,5 @@
-//===- AttnToCPUTest.cpp - CPU code against the oracle --------------------------------===//
+//===- AttnToCPUTest.cpp - CPU code against the oracle
+//--------------------------------===//
 #include "AttnToCPUFixture.h"
 
 #include "attn/Emit/Object.h"
@@ -22,8 +23,8 @@ TEST_F(AttnToCPUTest, CausalElementTypesAndHeadDims) {
   struct {
     const char *element, *output;
     int dim, dimV;
-  } cases[] = {{"f32", "f32", 64, 0},   {"f32", "f32", 128, 64},
-               {"f32", "f32", 24, 40},  {"f16", "f16", 64, 0},
+  } cases[] = {{"f32", "f32", 64, 0},    {"f32", "f32", 128, 64},
+               {"f32", "f32", 24, 40},   {"f16", "f16", 64, 0},
                {"bf16", "bf16", 128, 0}, {"bf16", "f32", 80, 0},
                {"f16", "f32", 72, 0}};
   for (auto &c : cases) {
@@ -76,7 +77,8 @@ TEST_F(AttnToCPUTest, WindowSoftcapSinkSplitAndMerged) {
   uint32_t merges = 0;
   for (int split : {0, 64, 128})
     for (uint64_t seed : {1, 2, 3, 4}) {
-      RunResult result = compiled->run({"q=100,2,1,0;kv=400,5,130,9", seed, split});
+      RunResult result =
+          compiled->run({"q=100,2,1,0;kv=400,5,130,9", seed, split});
       EXPECT_TRUE(result.verdict.ok)
           << result.verdict.message << " split " << split << " seed " << seed;
       merges += result.merges;
@@ -85,9 +87,9 @@ TEST_F(AttnToCPUTest, WindowSoftcapSinkSplitAndMerged) {
 }
 
 TEST_F(AttnToCPUTest, ScoresOfAnySize) {
-  // Huge and hugely negative scores are ordinary ones: the reference of a row is
-  // no sentinel.  (Score errors of the product itself grow with the gain, so the
-  // large gains give rows with one weight.)
+  // Huge and hugely negative scores are ordinary ones: the reference of a row
+  // is no sentinel.  (Score errors of the product itself grow with the gain, so
+  // the large gains give rows with one weight.)
   Spec spec;
   spec.variant = std::string(R"(
     %gain = attn.param "gain" : f32 {default = 1.0 : f32}
@@ -101,10 +103,9 @@ TEST_F(AttnToCPUTest, ScoresOfAnySize) {
   spec.dim = 16;
   auto compiled = compile(spec);
   ASSERT_TRUE(compiled);
-  for (auto [gain, shift] :
-       {std::pair(1.0f, 0.0f), std::pair(1e4f, 0.0f), std::pair(1e33f, 0.0f),
-        std::pair(0.0f, -1e36f), std::pair(0.0f, 1e30f),
-        std::pair(0.0f, 3e8f)}) {
+  for (auto [gain, shift] : {std::pair(1.0f, 0.0f), std::pair(1e4f, 0.0f),
+                             std::pair(1e33f, 0.0f), std::pair(0.0f, -1e36f),
+                             std::pair(0.0f, 1e30f), std::pair(0.0f, 3e8f)}) {
     // Unsplit: a partial's LSE is one f32, which cannot tell a sum of 10 from
     // one of 100 at 1e36.
     RunOptions options{"q=40,20;kv=150,300", 5};
@@ -264,8 +265,8 @@ TEST_F(AttnToCPUTest, NonFiniteInputsStayInTheRowsThatSeeThem) {
 //===----------------------------------------------------------------------===//
 
 TEST_F(AttnToCPUTest, ObjectErrorsAreReported) {
-  auto module = parseSourceString<ModuleOp>(
-      "llvm.func @f() { llvm.return }", &context);
+  auto module =
+      parseSourceString<ModuleOp>("llvm.func @f() { llvm.return }", &context);
   ASSERT_TRUE(module);
   EXPECT_TRUE(failed(emit::emitSharedObject(*module, "pentium")));
   EXPECT_NE(diagnostics.find("unknown cpu level 'pentium', known are x86-64-v3 "
@@ -297,8 +298,8 @@ TEST_F(AttnToCPUTest, ObjectErrorsAreReported) {
 TEST_F(AttnToCPUTest, LinkingLeavesCommandLineOptionsAlone) {
   static llvm::cl::opt<int> option("attn-test-option", llvm::cl::init(1));
   ASSERT_FALSE(option.addOccurrence(1, "attn-test-option", "7"));
-  auto module = parseSourceString<ModuleOp>("llvm.func @f() { llvm.return }",
-                                            &context);
+  auto module =
+      parseSourceString<ModuleOp>("llvm.func @f() { llvm.return }", &context);
   ASSERT_TRUE(succeeded(emit::emitSharedObject(*module, "x86-64-v3")));
   EXPECT_EQ(option, 7);
   EXPECT_EQ(llvm::cl::getRegisteredOptions().count("attn-test-option"), 1u);

@@ -1,4 +1,5 @@
-//===- FragFixture.cpp - small kernels down to L3 and their runs ----------------===//
+//===- FragFixture.cpp - small kernels down to L3 and their runs
+//----------------===//
 
 #include "FragFixture.h"
 

@@ -1,12 +1,15 @@
-//===- MutationTest.cpp - what the L3 interpreter must notice --------------------===//
+//===- MutationTest.cpp - what the L3 interpreter must notice
+//--------------------===//
 //
-// Each case breaks a correct kernel in one place; the run must end with an error
-// or with wrong values.
+// Each case breaks a correct kernel in one place; the run must end with an
+// error or with wrong values.
 //
 //===----------------------------------------------------------------------===//
 
 #include "FragFixture.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "gtest/gtest.h"
 
@@ -106,8 +109,8 @@ TEST_F(Broken, CopyOverASlotInUse) {
   for (auto op : all<frag::NextOp>())
     op.replaceAllUsesWith(op.getPos());
   for (auto loop : all<mlir::scf::ForOp>())
-    for (auto branch : llvm::make_early_inc_range(
-             loop.getBody()->getOps<mlir::scf::IfOp>()))
+    for (auto branch :
+         llvm::make_early_inc_range(loop.getBody()->getOps<mlir::scf::IfOp>()))
       branch->moveBefore(loop.getBody()->getTerminator());
   EXPECT_EQ(outcome(), "frag.cp_async: fills slot 0 of ring 'k' that was read "
                        "since the last barrier");
@@ -146,8 +149,8 @@ TEST_F(Broken, UnalignedRows) {
   mlir::OpBuilder builder(yield);
   mlir::Value one = mlir::arith::ConstantOp::create(
       builder, copy.getLoc(), builder.getI64IntegerAttr(1));
-  mlir::Value offset = mlir::arith::AddIOp::create(
-      builder, copy.getLoc(), yield.getValues()[0], one);
+  mlir::Value offset = mlir::arith::AddIOp::create(builder, copy.getLoc(),
+                                                   yield.getValues()[0], one);
   yield.getValuesMutable()[0].set(offset);
   EXPECT_NE(outcome().find("which is not a multiple of 16"), std::string::npos);
 }
@@ -160,9 +163,9 @@ TEST_F(Broken, RowMaximumMissing) {
       mlir::OpBuilder builder(op);
       mlir::Value zero = mlir::arith::ConstantOp::create(
           builder, op.getLoc(), builder.getF32FloatAttr(-1000));
-      op.replaceAllUsesWith(frag::SplatOp::create(
-                                builder, op.getLoc(), op.getType(), zero)
-                                .getResult());
+      op.replaceAllUsesWith(
+          frag::SplatOp::create(builder, op.getLoc(), op.getType(), zero)
+              .getResult());
       op.erase();
     }
   EXPECT_EQ(outcome(), "wrong values");

@@ -1,4 +1,5 @@
-//===- FragOps.cpp - kernels, maps, reductions, tiles in memory ---------------===//
+//===- FragOps.cpp - kernels, maps, reductions, tiles in memory
+//---------------===//
 //
 // Text and checks of the ops that do not touch shared memory.  A message names
 // both sides of what does not fit:
@@ -54,10 +55,10 @@ LogicalResult KernelOp::verify() {
       int64_t offset = int32_t(param.getOffset());
       if (offset < 0 || offset % size ||
           offset + size > int32_t(getParamsBytes())) {
-        param.emitOpError() << "takes " << size << " bytes at " << offset
-                            << " but the parameter struct has "
-                            << int32_t(getParamsBytes())
-                            << " and fields are aligned to their size";
+        param.emitOpError()
+            << "takes " << size << " bytes at " << offset
+            << " but the parameter struct has " << int32_t(getParamsBytes())
+            << " and fields are aligned to their size";
         return WalkResult::interrupt();
       }
     }
@@ -215,10 +216,10 @@ LogicalResult MapOp::verify() {
       if (tile)
         return emitOpError() << "has a vector result beside a tile";
       if (vec.getPartial() != partialIn)
-        return emitOpError() << "has a " << (partialIn ? "partial" : "complete")
-                             << " operand but a "
-                             << (vec.getPartial() ? "partial" : "complete")
-                             << " result";
+        return emitOpError()
+               << "has a " << (partialIn ? "partial" : "complete")
+               << " operand but a "
+               << (vec.getPartial() ? "partial" : "complete") << " result";
     }
   return success();
 }
@@ -284,8 +285,8 @@ void CpAsyncOp::build(OpBuilder &builder, OperationState &state, Value base,
   state.addOperands({base, ring, pos});
   Region *region = state.addRegion();
   OpBuilder::InsertionGuard guard(builder);
-  Block *block = builder.createBlock(region, {}, {builder.getI32Type()},
-                                     {state.location});
+  Block *block =
+      builder.createBlock(region, {}, {builder.getI32Type()}, {state.location});
   body(builder, state.location, block->getArgument(0));
 }
 
@@ -343,14 +344,14 @@ LogicalResult CpAsyncOp::verify() {
 
 LogicalResult CpAsyncOp::verifyRegions() {
   Block &body = getBody().front();
-  if (body.getNumArguments() != 1 || !body.getArgument(0).getType().isInteger(32))
+  if (body.getNumArguments() != 1 ||
+      !body.getArgument(0).getType().isInteger(32))
     return emitOpError() << "region has " << body.getNumArguments()
                          << " arguments but 1 of type i32 is needed";
   if (failed(verifyPureBody(*this, body)))
     return failure();
   Builder builder(getContext());
-  return verifyYield(*this, body,
-                     {builder.getI64Type(), builder.getI1Type()});
+  return verifyYield(*this, body, {builder.getI64Type(), builder.getI1Type()});
 }
 
 //===----------------------------------------------------------------------===//

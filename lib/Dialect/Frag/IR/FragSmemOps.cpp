@@ -1,4 +1,5 @@
-//===- FragSmemOps.cpp - checks of ldmatrix and MMA ---------------------------===//
+//===- FragSmemOps.cpp - checks of ldmatrix and MMA
+//---------------------------===//
 //
 // The shapes of C = A * B + acc with B in a ring:
 //
@@ -17,9 +18,9 @@ using namespace attn::frag;
 
 static LogicalResult verifyOperandA(Operation *op, RegType a) {
   if (a.getLayout().getAtom().getValue() != "mma_a")
-    return op->emitOpError() << "operand A has layout '"
-                             << a.getLayout().getAtom().getValue()
-                             << "' but the atom takes 'mma_a'";
+    return op->emitOpError()
+           << "operand A has layout '" << a.getLayout().getAtom().getValue()
+           << "' but the atom takes 'mma_a'";
   return success();
 }
 
@@ -43,14 +44,13 @@ LogicalResult LdmatrixOp::verify() {
 
 LogicalResult MmaOp::verify() {
   if (getAtom() != mmaM16N8K16)
-    return emitOpError() << "atom '" << getAtom() << "' is not known (known: "
-                         << mmaM16N8K16 << ")";
+    return emitOpError() << "atom '" << getAtom()
+                         << "' is not known (known: " << mmaM16N8K16 << ")";
   RegType a = getA().getType(), c = getResult().getType();
   RingType ring = getRing().getType();
   if (failed(verifyOperandA(*this, a)))
     return failure();
-  if (c.getLayout().getAtom().getValue() != "mma_c" ||
-      !c.getElement().isF32())
+  if (c.getLayout().getAtom().getValue() != "mma_c" || !c.getElement().isF32())
     return emitOpError() << "result is " << c
                          << " but the atom gives f32 in layout 'mma_c'";
   if (ring.getElement() != a.getElement())

@@ -1,4 +1,5 @@
-//===- FragTypes.cpp - text and legality of types ----------------------------===//
+//===- FragTypes.cpp - text and legality of types
+//----------------------------===//
 //
 // A type is checked against the layout library when it is made, so no op has to
 // ask again whether its layout exists:
@@ -119,9 +120,9 @@ void RingType::print(AsmPrinter &printer) const {
 
 static bool isSixteenBit(Type type) { return type.isF16() || type.isBF16(); }
 
-LogicalResult
-RegType::verify(function_ref<InFlightDiagnostic()> emitError, int32_t rows,
-                int32_t cols, Type element, LayoutAttr layout) {
+LogicalResult RegType::verify(function_ref<InFlightDiagnostic()> emitError,
+                              int32_t rows, int32_t cols, Type element,
+                              LayoutAttr layout) {
   std::string error;
   if (layout.getWarps() <= 0)
     return emitError() << "layout needs at least 1 warp but has "
@@ -143,9 +144,9 @@ RegType::verify(function_ref<InFlightDiagnostic()> emitError, int32_t rows,
   return success();
 }
 
-LogicalResult
-VecType::verify(function_ref<InFlightDiagnostic()> emitError, int32_t rows,
-                Type element, LayoutAttr layout, bool partial) {
+LogicalResult VecType::verify(function_ref<InFlightDiagnostic()> emitError,
+                              int32_t rows, Type element, LayoutAttr layout,
+                              bool partial) {
   std::string error;
   if (layout.getWarps() <= 0)
     return emitError() << "layout needs at least 1 warp but has "
@@ -165,9 +166,9 @@ VecType::verify(function_ref<InFlightDiagnostic()> emitError, int32_t rows,
   return success();
 }
 
-LogicalResult
-RingType::verify(function_ref<InFlightDiagnostic()> emitError, int32_t rows,
-                 int32_t cols, Type element, int32_t swizzle, int32_t slots) {
+LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int32_t rows, int32_t cols, Type element,
+                               int32_t swizzle, int32_t slots) {
   if (!isSixteenBit(element) && !element.isF32())
     return emitError() << "ring of " << element << " (known: f32, f16, bf16)";
   if (slots < 1 || slots > 64)
@@ -215,10 +216,9 @@ layout::Ldmatrix attn::frag::operandBOf(RingType ring, BOrder order,
   unsigned k = nk ? ring.getCols() : ring.getRows();
   unsigned n = nk ? ring.getRows() : ring.getCols();
   auto layout = *layout::Layout::make("mma_b", k, n, warps, error);
-  return *layout::Ldmatrix::make(layout,
-                                 nk ? layout::MmaOperand::BFromNK
-                                    : layout::MmaOperand::BFromKN,
-                                 error);
+  return *layout::Ldmatrix::make(
+      layout, nk ? layout::MmaOperand::BFromNK : layout::MmaOperand::BFromKN,
+      error);
 }
 
 layout::Ldmatrix attn::frag::operandAOf(RegType type) {

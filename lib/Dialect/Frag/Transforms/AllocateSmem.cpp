@@ -1,4 +1,5 @@
-//===- AllocateSmem.cpp - where the rings lie ---------------------------------===//
+//===- AllocateSmem.cpp - where the rings lie
+//---------------------------------===//
 //
 //   %q = frag.smem "q" at -1   : !frag.ring<128x128xbf16, ..., slots = 1>
 //   %k = frag.smem "k" at -1   : !frag.ring<64x128xbf16, ..., slots = 2>
@@ -40,8 +41,7 @@ struct AllocateSmem
       int64_t bytes = op.getRing().getType().getBytes();
       if (next + bytes > INT32_MAX) {
         op.emitOpError() << "ring '" << op.getName() << "' ends at byte "
-                         << next + bytes << " but offsets end at "
-                         << INT32_MAX;
+                         << next + bytes << " but offsets end at " << INT32_MAX;
         return WalkResult::interrupt();
       }
       op.setOffsetAttr(builder.getI32IntegerAttr(int32_t(next)));

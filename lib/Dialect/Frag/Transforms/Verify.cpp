@@ -1,12 +1,15 @@
-//===- Verify.cpp - level verifier of L3 ---------------------------------------===//
+//===- Verify.cpp - level verifier of L3
+//---------------------------------------===//
 //
 // Follows the text of a kernel with the state of each ring's copies:
 //
 //   started -> committed -> waited for -> (barrier) visible
 //
 //   frag.cp_async_wait pending 0
-//   %q = frag.ldmatrix %ring[%p]      <- error: a wait covers only the copies of
-//                                        the executing thread, a barrier is missing
+//   %q = frag.ldmatrix %ring[%p]      <- error: a wait covers only the copies
+//   of
+//                                        the executing thread, a barrier is
+//                                        missing
 //
 // It is an abstract run: both arms of an if are joined, a loop's body is run
 // until its entry state stands.  A ring with several slots may be read while
@@ -35,9 +38,9 @@ namespace {
 using Rings = llvm::SmallSet<Operation *, 4>;
 
 struct State {
-  Rings started;                 ///< since the last commit
-  SmallVector<Rings> groups;     ///< committed, oldest first
-  Rings waited;                  ///< landed for the own thread, no barrier yet
+  Rings started;             ///< since the last commit
+  SmallVector<Rings> groups; ///< committed, oldest first
+  Rings waited;              ///< landed for the own thread, no barrier yet
 
   bool operator==(const State &o) const {
     return started == o.started && groups == o.groups && waited == o.waited;
@@ -63,9 +66,9 @@ public:
     if (failed(runBlock(kernel.getBody().front(), state)))
       return failure();
     if (!state.started.empty())
-      return kernel.emitOpError() << "ends with copies of ring '"
-                                  << name(*state.started.begin())
-                                  << "' that are not committed";
+      return kernel.emitOpError()
+             << "ends with copies of ring '" << name(*state.started.begin())
+             << "' that are not committed";
     return success();
   }
 
@@ -106,10 +109,9 @@ private:
       for (SmemOp other : rings) {
         int64_t b = int32_t(other.getOffset());
         if (other != op && begin <= b && b < end)
-          return other.emitOpError()
-                 << "ring '" << other.getName() << "' at " << b
-                 << " overlaps ring '" << op.getName() << "' at " << begin
-                 << " to " << end;
+          return other.emitOpError() << "ring '" << other.getName() << "' at "
+                                     << b << " overlaps ring '" << op.getName()
+                                     << "' at " << begin << " to " << end;
       }
     }
     return success();

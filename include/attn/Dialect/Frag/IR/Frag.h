@@ -1,12 +1,14 @@
-//===- Frag.h - the frag dialect: fragments and instructions -----*- C++ -*-===//
+//===- Frag.h - the frag dialect: fragments and instructions -----*- C++
+//-*-===//
 //
 // Level L3.  Which thread holds what, which instruction, which barrier.
 //
-//   %S = frag.mma "mma.m16n8k16" nk %qa, %kr[%p] : ... -> !frag.reg<128x64xf32, ...>
+//   %S = frag.mma "mma.m16n8k16" nk %qa, %kr[%p] : ... -> !frag.reg<128x64xf32,
+//   ...>
 //
 // Invariant: a type's layout is always legal (`layoutOf` cannot fail on a
-// verified type); every scalar outside the region of a map or a copy is the same
-// in all threads of the CTA.
+// verified type); every scalar outside the region of a map or a copy is the
+// same in all threads of the CTA.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_DIALECT_FRAG_IR_FRAG_H
@@ -54,7 +56,7 @@ layout::Ldmatrix operandBOf(RingType ring, BOrder order, unsigned warps);
 /// Operand A of an MMA as it is read from a ring.
 layout::Ldmatrix operandAOf(RegType type);
 
-/// Bits of a scalar in memory; i1 is not a memory type.
+/// Bytes of a scalar in memory; an i1 takes one.
 unsigned bytesOf(mlir::Type scalar);
 
 } // namespace attn::frag

@@ -1,0 +1,29 @@
+// RUN: attn-opt %s --pass-pipeline='builtin.module(frag.kernel(frag-allocate-smem))' --split-input-file --verify-diagnostics | FileCheck %s
+
+// CHECK-LABEL: frag.kernel @rings threads 256 smem 50176
+frag.kernel @rings threads 256 smem 0 params 200 {
+  // CHECK: frag.smem "q" at 0
+  %q = frag.smem "q" at -1 : !frag.ring<128x128xbf16, swizzle = 128, slots = 1>
+  // 512 bytes: the next one begins at the next period.
+  // CHECK: frag.smem "w" at 32768
+  %w = frag.smem "w" at -1 : !frag.ring<16x16xbf16, swizzle = 0, slots = 1>
+  // CHECK: frag.smem "k" at 33792
+  %k = frag.smem "k" at -1 : !frag.ring<64x64xf16, swizzle = 128, slots = 2>
+  frag.return
+}
+
+// -----
+
+frag.kernel @twice threads 32 smem 0 params 200 {
+  // expected-error @+1 {{ring 'q' already has offset 1024}}
+  %q = frag.smem "q" at 1024 : !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+  frag.return
+}
+
+// -----
+
+frag.kernel @large threads 32 smem 0 params 200 {
+  // expected-error @+1 {{ring 'q' ends at byte 68719476736 but offsets end at 2147483647}}
+  %q = frag.smem "q" at -1 : !frag.ring<16384x32768xbf16, swizzle = 128, slots = 64>
+  frag.return
+}

@@ -1,0 +1,336 @@
+// RUN: attn-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{needs a multiple of 32 threads up to 1024 but has 40}}
+frag.kernel @threads threads 40 smem 0 params 200 { frag.return }
+
+// -----
+
+// expected-error @+1 {{needs at least 0 bytes of shared memory but has -1}}
+frag.kernel @smem threads 32 smem -1 params 200 { frag.return }
+
+// -----
+
+// expected-error @+1 {{needs at least 0 bytes of parameters but has -8}}
+frag.kernel @params threads 32 smem 0 params -8 { frag.return }
+
+// -----
+
+frag.kernel @offset threads 32 smem 0 params 200 {
+  // expected-error @+1 {{takes 8 bytes at 196 but the parameter struct has 200 and fields are aligned to their size}}
+  %p = frag.param "q" at 196 : !frag.ptr<bf16>
+  frag.return
+}
+
+// -----
+
+frag.kernel @warps threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  // expected-error @+1 {{has a layout of 2 warps but the kernel has 1}}
+  %t = frag.splat %x : f32 -> !frag.reg<32x16xf32, #frag.layout<"mma_c", warps = 2>>
+  frag.return
+}
+
+// -----
+
+// expected-error @+1 {{unknown layout 'mma_z'}}
+func.func private @f(!frag.reg<16x16xf32, #frag.layout<"mma_z", warps = 1>>)
+
+// -----
+
+// expected-error @+1 {{layout needs at least 1 warp but has 0}}
+func.func private @f(!frag.reg<16x16xf32, #frag.layout<"mma_c", warps = 0>>)
+
+// -----
+
+// expected-error @+1 {{register tile of 'i32' (known: f32, f16, bf16)}}
+func.func private @f(!frag.reg<16x16xi32, #frag.layout<"mma_c", warps = 1>>)
+
+// -----
+
+// expected-error @+1 {{layout 'mma_a' holds elements of 16 bits but 'f32' has 32}}
+func.func private @f(!frag.reg<16x16xf32, #frag.layout<"mma_a", warps = 1>>)
+
+// -----
+
+// expected-error @+1 {{expected 2 dimensions but got 1}}
+func.func private @f(!frag.reg<16xf32, #frag.layout<"mma_c", warps = 1>>)
+
+// -----
+
+// expected-error @+1 {{dimension 70000 is not in 1 to 65536}}
+func.func private @f(!frag.reg<70000x16xf32, #frag.layout<"mma_c", warps = 1>>)
+
+// -----
+
+// expected-error @+1 {{row vector of 'f16' (known: f32, i1, i32, i64)}}
+func.func private @f(!frag.vec<16xf16, #frag.layout<"mma_c", warps = 1>>)
+
+// -----
+
+// expected-error @+1 {{a partial row vector is a sum of f32, not of 'i32'}}
+func.func private @f(!frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>, partial>)
+
+// -----
+
+// expected-error @+1 {{ring of 'i32' (known: f32, f16, bf16)}}
+func.func private @f(!frag.ring<16x64xi32, swizzle = 128, slots = 1>)
+
+// -----
+
+// expected-error @+1 {{ring needs 1 to 64 slots but has 0}}
+func.func private @f(!frag.ring<16x64xbf16, swizzle = 128, slots = 0>)
+
+// -----
+
+frag.kernel @splat threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  // expected-error @+1 {{spreads 'f32' but the result holds 'i32'}}
+  %t = frag.splat %x : f32 -> !frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>>
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @map_shape threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  %t = frag.splat %x : f32 -> !frag.reg<16x16xf32, #C>
+  // expected-error @+1 {{mixes tiles}}
+  %u = frag.map (%a = %t : !frag.reg<16x16xf32, #C>) at (%r, %c) -> !frag.reg<16x8xf32, #C> {
+    frag.yield %a : f32
+  }
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @map_rows threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  %t = frag.splat %x : f32 -> !frag.vec<16xf32, #C>
+  // expected-error @+1 {{mixes 16 rows and 32 rows}}
+  %u = frag.map (%a = %t : !frag.vec<16xf32, #C>) at (%r) -> !frag.vec<32xf32, #C> {
+    frag.yield %a : f32
+  }
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @map_partial threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  %t = frag.splat %x : f32 -> !frag.vec<16xf32, #C, partial>
+  // expected-error @+1 {{has a partial operand but a complete result}}
+  %u = frag.map (%a = %t : !frag.vec<16xf32, #C, partial>) at (%r) -> !frag.vec<16xf32, #C> {
+    frag.yield %a : f32
+  }
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @map_partial_tile threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  %t = frag.splat %x : f32 -> !frag.vec<16xf32, #C, partial>
+  // expected-error @+1 {{has a partial vector beside a tile}}
+  %u = frag.map (%a = %t : !frag.vec<16xf32, #C, partial>) at (%r, %c) -> !frag.reg<16x8xf32, #C> {
+    frag.yield %a : f32
+  }
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @map_two_kinds threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  // expected-error @+1 {{has a vector result beside a tile}}
+  %u, %v = frag.map () at (%r, %c) -> !frag.reg<16x8xf32, #C>, !frag.vec<16xf32, #C> {
+    frag.yield %x, %x : f32, f32
+  }
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @map_effect threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  %u = frag.map () at (%r) -> !frag.vec<16xf32, #C> {
+    // expected-error @+1 {{is not allowed in the region of frag.map}}
+    frag.cta_sync
+    frag.yield %x : f32
+  }
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @map_inside threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  %u = frag.map () at (%r) -> !frag.vec<16xf32, #C> {
+    // expected-error @+1 {{in the region of frag.map}}
+    %v = frag.splat %x : f32 -> !frag.vec<16xf32, #C>
+    frag.yield %x : f32
+  }
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @map_yield_count threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  // expected-error @+1 {{region yields 2 values but 1 are needed}}
+  %u = frag.map () at (%r) -> !frag.vec<16xf32, #C> {
+    frag.yield %x, %x : f32, f32
+  }
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @map_yield_type threads 32 smem 0 params 200 {
+  // expected-error @+1 {{region yields 'i32' but 'f32' is needed}}
+  %u = frag.map () at (%r) -> !frag.vec<16xf32, #C> {
+    frag.yield %r : i32
+  }
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @map_args threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  // expected-error @+1 {{region has 2 arguments but 1 are needed}}
+  %u = frag.map () at (%r, %c) -> !frag.vec<16xf32, #C> {
+    frag.yield %x : f32
+  }
+  frag.return
+}
+
+// -----
+
+frag.kernel @copy_element threads 32 smem 0 params 200 {
+  %b = frag.param "q" at 0 : !frag.ptr<f16>
+  %z = arith.constant 0 : i64
+  %t = arith.constant true
+  %q = frag.smem "q" at 0 : !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+  %p = frag.pos phase 0 : !frag.pos<slots = 1>
+  // expected-error @+1 {{copies 'f16' into a ring of 'bf16'}}
+  frag.cp_async %b into %q[%p] row (%r) : !frag.ptr<f16>, !frag.ring<16x64xbf16, swizzle = 128, slots = 1> {
+    frag.yield %z, %t : i64, i1
+  }
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @reduce_rows threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  %t = frag.splat %x : f32 -> !frag.reg<16x8xf32, #C>
+  // expected-error @+1 {{result has 32 rows but the tile has 16}}
+  %u = frag.reduce_row sum row %t : !frag.reg<16x8xf32, #C> -> !frag.vec<32xf32, #C>
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @reduce_thread threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  %t = frag.splat %x : f32 -> !frag.reg<16x8xf32, #C>
+  // expected-error @+1 {{scope thread needs a partial result}}
+  %u = frag.reduce_row sum thread %t : !frag.reg<16x8xf32, #C> -> !frag.vec<16xf32, #C>
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @reduce_max threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  %t = frag.splat %x : f32 -> !frag.reg<16x8xf32, #C>
+  // expected-error @+1 {{max has no thread scope: shares of a maximum are not a vector}}
+  %u = frag.reduce_row max thread %t : !frag.reg<16x8xf32, #C> -> !frag.vec<16xf32, #C, partial>
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @quad threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  %t = frag.splat %x : f32 -> !frag.vec<16xf32, #C>
+  // expected-error @+1 {{takes a partial vector to a complete one}}
+  %u = frag.reduce_quad %t : !frag.vec<16xf32, #C> -> !frag.vec<16xf32, #C>
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @pack_shape threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  %t = frag.splat %x : f32 -> !frag.reg<16x16xf32, #C>
+  // expected-error @+1 {{result is 16x32 but the tile is 16x16}}
+  %u = frag.pack %t : !frag.reg<16x16xf32, #C> -> !frag.reg<16x32xbf16, #frag.layout<"mma_a", warps = 1>>
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @pack_moves threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  %t = frag.splat %x : f32 -> !frag.reg<16x32xf32, #C>
+  // expected-error @+1 {{would move elements between threads}}
+  %u = frag.pack %t : !frag.reg<16x32xf32, #C> -> !frag.reg<16x32xbf16, #frag.layout<"quad16", warps = 1>>
+  frag.return
+}
+
+// -----
+
+#A = #frag.layout<"mma_a", warps = 1>
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @mma_k threads 32 smem 0 params 200 {
+  %q = frag.smem "q" at 0 : !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+  %k = frag.smem "k" at 0 : !frag.ring<16x128xbf16, swizzle = 128, slots = 1>
+  %p = frag.pos phase 0 : !frag.pos<slots = 1>
+  %a = frag.ldmatrix %q[%p] : !frag.ring<16x64xbf16, swizzle = 128, slots = 1> -> !frag.reg<16x64xbf16, #A>
+  // expected-error @+1 {{A has 64 columns but B has 128 rows of k}}
+  %s = frag.mma "mma.m16n8k16" nk %a, %k[%p] : !frag.reg<16x64xbf16, #A>, !frag.ring<16x128xbf16, swizzle = 128, slots = 1> -> !frag.reg<16x16xf32, #C>
+  frag.return
+}
+
+// -----
+
+#A = #frag.layout<"mma_a", warps = 1>
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @mma_n threads 32 smem 0 params 200 {
+  %q = frag.smem "q" at 0 : !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+  %p = frag.pos phase 0 : !frag.pos<slots = 1>
+  %a = frag.ldmatrix %q[%p] : !frag.ring<16x64xbf16, swizzle = 128, slots = 1> -> !frag.reg<16x64xbf16, #A>
+  // expected-error @+1 {{result is 16x32 but the product is 16x16}}
+  %s = frag.mma "mma.m16n8k16" nk %a, %q[%p] : !frag.reg<16x64xbf16, #A>, !frag.ring<16x64xbf16, swizzle = 128, slots = 1> -> !frag.reg<16x32xf32, #C>
+  frag.return
+}
+
+// -----
+
+#A = #frag.layout<"mma_a", warps = 1>
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @mma_atom threads 32 smem 0 params 200 {
+  %q = frag.smem "q" at 0 : !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+  %p = frag.pos phase 0 : !frag.pos<slots = 1>
+  %a = frag.ldmatrix %q[%p] : !frag.ring<16x64xbf16, swizzle = 128, slots = 1> -> !frag.reg<16x64xbf16, #A>
+  // expected-error @+1 {{atom 'wgmma' is not known (known: mma.m16n8k16)}}
+  %s = frag.mma "wgmma" nk %a, %q[%p] : !frag.reg<16x64xbf16, #A>, !frag.ring<16x64xbf16, swizzle = 128, slots = 1> -> !frag.reg<16x16xf32, #C>
+  frag.return
+}
