@@ -112,12 +112,12 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
       .Case<SpeculateOp>([&](SpeculateOp s) { return lowerSpeculate(s); })
       .Case<scf::ForOp>([&](scf::ForOp loop) { return lowerFor(loop); })
       .Case<scf::IfOp>([&](scf::IfOp branch) { return lowerIf(branch); })
-      .Case<RequestOp, LoadQueryOp, StoreOp, StorePartialOp, LoadPartialOp,
-            StateInitOp, RowMaxOp, AlphaOp, ExpOp, RowSumOp, RescaleOp, PackOp,
-            FinishOp, MergeTileOp, MergeSinkOp, AddTileOp, ExactPrefixOp,
-            CheckOp>(done)
-      .Case<LoadKVOp, QKOp, PVOp, ApplyScoreOp, ApplyMaskOp, ApplySinkOp,
-            TransformRowsOp, TransformKeysOp>(tried)
+      .Case<RequestOp, LoadQueryOp, LoadKVOp, StoreOp, StorePartialOp,
+            LoadPartialOp, StateInitOp, RowMaxOp, AlphaOp, ExpOp, RowSumOp,
+            RescaleOp, PackOp, FinishOp, MergeTileOp, MergeSinkOp, AddTileOp,
+            ExactPrefixOp, CheckOp>(done)
+      .Case<QKOp, PVOp, ApplyScoreOp, ApplyMaskOp, ApplySinkOp, TransformRowsOp,
+            TransformKeysOp>(tried)
       .Default([&](Operation *other) -> LogicalResult {
         StringRef dialect = other->getName().getDialectNamespace();
         if ((dialect != "arith" && dialect != "math") || other->getNumRegions())
@@ -136,7 +136,7 @@ struct AttnToCPUPass : attn::impl::AttnToCPUBase<AttnToCPUPass> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     if (vectorBits != 256 && vectorBits != 512) {
-      module.emitError() << "vector-bits is " << vectorBits
+      module.emitError() << "vector-bits is " << int(vectorBits)
                          << " but must be 256 or 512";
       return signalPassFailure();
     }

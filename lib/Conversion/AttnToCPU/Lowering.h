@@ -108,7 +108,7 @@ private:
   RowCoord coord(const RowsInfo &rows, Value r);
   void lower(RequestOp op);
   void lower(LoadQueryOp op);
-  LogicalResult lower(LoadKVOp op);
+  void lower(LoadKVOp op);
   void loadKey(LoadKVOp op, const Buffer &dst);
   void loadValue(LoadKVOp op, const Buffer &dst);
   void lower(StoreOp op);

@@ -156,12 +156,10 @@ void KernelLowering::lower(LoadQueryOp op) {
   });
 }
 
-LogicalResult KernelLowering::lower(LoadKVOp op) {
+void KernelLowering::lower(LoadKVOp op) {
   const TensorInfo &t = tensors[op.getTensor()];
   auto tile = cast<TileType>(op.getResult().getType());
   bool key = t.type.getRole() == TensorRole::Key;
-  if (!key && t.type.getRole() != TensorRole::Value)
-    return op.emitOpError("loads from a tensor that is neither key nor value");
   Buffer dst = key ? allocate(Buffer::Panels, tile.getCols(), tile.getRows())
                    : allocate(Buffer::Panels, tile.getRows(), tile.getCols());
   dst.transposed = key;
@@ -175,7 +173,6 @@ LogicalResult KernelLowering::lower(LoadKVOp op) {
     loadKey(op, dst);
   else
     loadValue(op, dst);
-  return success();
 }
 
 // Transposes lanes x lanes elements in registers: stage h swaps the blocks of

@@ -23,17 +23,6 @@ attn.kernel @param(%plan: !attn.plan) {
 // -----
 
 !Q = !attn.tensor<query, f32, heads = 2, dim = 16, ragged>
-attn.kernel @role(%q: !Q, %plan: !attn.plan) {
-  attn.for_work %plan (%req, %head, %row0, %nrows, %kv0, %kv1, %slot, %flags) {
-    // expected-error @below {{loads from a tensor that is neither key nor value}}
-    %t = attn.load_kv %q request %req kv_head %head kv_begin %req k0 %kv0 kv1 %kv1 : !Q -> !attn.tile<16x16xf32>
-  }
-  attn.return
-}
-
-// -----
-
-!Q = !attn.tensor<query, f32, heads = 2, dim = 16, ragged>
 !T = !attn.tile<16x16xf32>
 attn.kernel @left(%q: !Q, %plan: !attn.plan) {
   attn.for_work %plan (%req, %head, %row0, %nrows, %kv0, %kv1, %slot, %flags) {

@@ -13,17 +13,17 @@
 !R = !attn.rowvec<16xf32>
 
 // CHECK-LABEL: llvm.func @f
-// CHECK-SAME: (%[[RECORD:.*]]: !llvm.ptr, %[[PARAMS:.*]]: !llvm.ptr, %[[SCRATCH:.*]]: !llvm.ptr {llvm.noalias})
+// CHECK-SAME: (%[[RECORD:[a-z0-9]+]]: !llvm.ptr, %{{[a-z0-9]+}}: !llvm.ptr, %{{[a-z0-9]+}}: !llvm.ptr {llvm.noalias})
 // CHECK-SAME: attn.scratch_bytes = {{[0-9]+}} : i64
-// CHECK: %[[REQ:.*]] = llvm.load %[[RECORD]] {alignment = 4 : i64} : !llvm.ptr -> i32
-// CHECK: %[[LIVE:.*]] = arith.cmpi sgt
+// CHECK: %[[REQ:[0-9]+]] = llvm.load %[[RECORD]] {alignment = 4 : i64} : !llvm.ptr -> i32
+// CHECK: %[[LIVE:[0-9]+]] = arith.cmpi sgt
 // CHECK: scf.if %[[LIVE]]
 // The requests' offset is at byte 40 of the plan's header.
 // CHECK: arith.constant 40 : i64
 // Descending: j = lo + (hi - 1) - t.
-// CHECK: scf.for %[[T:.*]] = %[[LO:.*]] to %[[HI:.*]] step
-// CHECK: %[[LAST:.*]] = arith.subi %[[HI]]
-// CHECK: %[[SUM:.*]] = arith.addi %[[LO]], %[[LAST]]
+// CHECK: scf.for %[[T:[a-z0-9_]+]] = %[[LO:[a-z0-9_]+]] to %[[HI:[a-z0-9_]+]] step %{{[a-z0-9_]+}} : i32 {
+// CHECK: %[[LAST:[0-9]+]] = arith.subi %[[HI]]
+// CHECK: %[[SUM:[0-9]+]] = arith.addi %[[LO]], %[[LAST]]
 // CHECK: arith.subi %[[SUM]], %[[T]]
 // K is transposed in registers.
 // CHECK: vector.shuffle %{{.*}}, %{{.*}} [0, 1, 2, 3, 8, 9, 10, 11]

@@ -84,7 +84,9 @@ private:
 } // namespace
 
 /// The variant with the hooks that act on a merged row.  Parameters and tables
-/// stay, so that both kernels have the same parameter struct.
+/// stay even if no hook does: both kernels are launched with one parameter
+/// struct, and a launch whose struct differs in size from the entry's is refused
+/// by the driver.
 static void cloneLateHooks(OpBuilder &builder, VariantOp variant) {
   auto clone = cast<VariantOp>(builder.clone(*variant));
   for (HookOp hook :
@@ -113,8 +115,7 @@ LogicalResult attn::createMergeKernel(KernelOp kernel, const TileShape &shape,
   Value plan = entry.addArgument(PlanType::get(builder.getContext()), loc);
 
   builder.setInsertionPointToEnd(&entry);
-  if (shape.hasHook(HookKind::Sink) || shape.hasHook(HookKind::Output))
-    cloneLateHooks(builder, shape.variant);
+  cloneLateHooks(builder, shape.variant);
   auto work = ForMergeOp::create(builder, loc, plan);
   ReturnOp::create(builder, loc);
   Region &body = work.getBody();
