@@ -211,6 +211,8 @@ int main(int argc, char **argv) {
   registerPTXTranslation(registry);
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
+  // The user's file has the line; the op in generic form says no more.
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context);

@@ -41,7 +41,9 @@
 // CHECK-LABEL: attn.kernel @packed_merge(
 // CHECK-SAME:    %[[O:.*]]: !attn.tensor<output, {{[^:]*}}>, %[[LSE:.*]]: !attn.tensor<lse, {{[^:]*}}>, %[[PLAN:.*]]: !attn.plan)
 // CHECK-SAME:    merge_of = @packed
-// CHECK-NOT:     attn.variant
+// The variant stays for its parameters; its hooks act before the merge.
+// CHECK:         attn.variant @causal
+// CHECK-NOT:     attn.hook
 // CHECK:         attn.for_merge %[[PLAN]] (%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[FIRST:.*]], %[[COUNT:.*]]) {
 // CHECK:           %[[ROWS:.*]] = attn.row_map
 // CHECK:           %[[ONE:.*]] = arith.constant 1 : i32
