@@ -45,7 +45,9 @@ def Attn_LoadItemOp : Attn_Op<"load_item", [Pure]> {
   let summary = "fields of a work item (8) or merge record (6) by index";
   let description = [{
     Used from L2 on, where `for_work` has become a loop over words.  The number of
-    results says which record.
+    results says which record.  A work word indexes with its low 30 bits (bit 30
+    asks for the exact loop); a negative one reads as the inert item: no rows, no
+    keys, slot -1.
   }];
   let arguments = (ins Attn_PlanType:$plan, I32:$index);
   let results = (outs Variadic<I32>:$fields);
@@ -445,6 +447,47 @@ def Attn_CheckOp : Attn_Op<"check", [Pure]> {
   let results = (outs I1:$result);
   let assemblyFormat = "$o `,` $l `,` $rows `limit` $limit attr-dict `:` qualified(type($o)) `,` qualified(type($l)) `,` qualified(type($rows))";
   let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Parts of a tile (L2 roles with replicas)
+//===----------------------------------------------------------------------===//
+
+def Attn_SliceRowsOp : Attn_Op<"slice_rows", [Pure]> {
+  let summary = "row map of one of `parts` equal groups of rows";
+  let description = [{
+    Rows `rank * n` to `rank * n + n - 1` of the map, n = rows / parts.  A partial
+    that is stored with it keeps its place in the whole tile's slot.
+
+    `%mine = attn.slice_rows %rows[%rank] of 2 : !attn.rows<128> -> !attn.rows<64>`
+  }];
+  let arguments = (ins Attn_RowsType:$rows, I32:$rank, I32Attr:$parts);
+  let results = (outs Attn_RowsType:$result);
+  let assemblyFormat = "$rows `[` $rank `]` `of` $parts attr-dict `:` qualified(type($rows)) `->` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
+def Attn_SliceTileOp : Attn_Op<"slice_tile", [Pure]> {
+  let summary = "one of `parts` equal groups of a tile's rows";
+  let description = [{
+    A view: it is good as long as the tile is, e.g. until its slot is released.
+
+    `%mine = attn.slice_tile %q[%rank] of 2 : !attn.tile<128x64xbf16> -> !attn.tile<64x64xbf16>`
+  }];
+  let arguments = (ins Attn_TileType:$tile, I32:$rank, I32Attr:$parts);
+  let results = (outs Attn_TileType:$result);
+  let assemblyFormat = "$tile `[` $rank `]` `of` $parts attr-dict `:` qualified(type($tile)) `->` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
+def Attn_ZeroRowsOp : Attn_Op<"zero_rows", []> {
+  let summary = "rows of a slot from `valid` on become 0 (L2)";
+  let description = [{
+    By the threads of the role that holds the slot, after its copy was joined: the
+    copy engine brought rows from outside of the request, and 0 * NaN is NaN.
+  }];
+  let arguments = (ins AnyType:$slot, I32:$valid);
+  let assemblyFormat = "$slot `from` $valid attr-dict `:` qualified(type($slot))";
 }
 
 #endif // ATTN_TILE_OPS

@@ -1,1 +1,1 @@
-include "FragSmemOps.td"
+include "FragAsyncOps.td"

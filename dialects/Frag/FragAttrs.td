@@ -1,4 +1,4 @@
-//===- FragAttrs.td - layouts -----------------------------------------------------===//
+//===- FragAttrs.td - layouts and roles ---------------------------------------------===//
 
 #ifndef FRAG_ATTRS
 #define FRAG_ATTRS
@@ -15,6 +15,26 @@ def Frag_LayoutAttr : AttrDef<FragDialect, "Layout"> {
   }];
   let parameters = (ins "::mlir::StringAttr":$atom, "int32_t":$warps);
   let assemblyFormat = "`<` $atom `,` `warps` `=` $warps `>`";
+}
+
+def Frag_RoleAttr : AttrDef<FragDialect, "Role"> {
+  let mnemonic = "role";
+  let summary = "the warps of a role";
+  let description = [{
+    Replica r has the `warps` warps from `first_warp + r * warps` on.  Only the first
+    `active` of them run the region; the others give their registers back with the
+    region's leading `frag.set_registers` and are done.
+
+    `#frag.role<"compute", first_warp = 4, warps = 4, active = 4, replicas = 2>`
+  }];
+  let parameters = (ins "::mlir::StringAttr":$name, "int32_t":$first_warp,
+                    "int32_t":$warps, "int32_t":$active, "int32_t":$replicas);
+  let assemblyFormat = "`<` $name `,` struct($first_warp, $warps, $active, $replicas) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The warp behind the last one.
+    int32_t getEndWarp() const { return getFirstWarp() + getWarps() * getReplicas(); }
+  }];
 }
 
 #endif // FRAG_ATTRS

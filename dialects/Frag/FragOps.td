@@ -38,6 +38,7 @@ def Frag_KernelOp : Frag_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock, N
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def Frag_ReturnOp : Frag_Op<"return", [Pure, Terminator, HasParent<"::attn::frag::KernelOp">]> {
@@ -49,7 +50,7 @@ def Frag_YieldOp : Frag_Op<"yield", [Pure, Terminator, ReturnLike]> {
   let summary = "results of a map's or a copy's region";
   let arguments = (ins Variadic<Frag_Scalar>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
-  let builders = [OpBuilder<(ins), [{}]>];
+  let builders = [OpBuilder<(ins), [{ (void)$_state; }]>];
 }
 
 def Frag_ParamOp : Frag_Op<"param", [Pure]> {
@@ -157,11 +158,22 @@ def Frag_ReduceQuadOp : Frag_Op<"reduce_quad", [Pure]> {
 }
 
 def Frag_AnyOp : Frag_Op<"any"> {
-  let summary = "true for the whole CTA if any row's element is";
-  let description = "Collective: holds a CTA barrier.";
-  let arguments = (ins Frag_VecType:$vec);
+  let summary = "true for all of them if any row's element is";
+  let description = [{
+    Collective.  `cta` holds a CTA barrier.  `warpgroup` holds the named barrier
+    `barrier` + rank over the 128 threads of the executing warpgroup; `warp` is a
+    vote and holds none.
+
+    `frag.any %v scope warpgroup barrier 1 + %rank : !frag.vec<64xi1, #C>`
+  }];
+  let arguments = (ins Frag_VecType:$vec,
+                   DefaultValuedAttr<Frag_VoteScopeAttr, "::attn::frag::VoteScope::Cta">:$scope,
+                   OptionalAttr<I32Attr>:$barrier, Optional<I32>:$rank);
   let results = (outs I1:$result);
-  let assemblyFormat = "$vec attr-dict `:` type($vec)";
+  let assemblyFormat = [{
+    $vec (`scope` $scope^)? (`barrier` $barrier^)? (`+` $rank^)? attr-dict `:` type($vec)
+  }];
+  let hasVerifier = 1;
 }
 
 def Frag_PackOp : Frag_Op<"pack", [Pure]> {
@@ -169,6 +181,18 @@ def Frag_PackOp : Frag_Op<"pack", [Pure]> {
   let description = [{
     `mma_c` to `mma_a` of the same tile is a relabelling (a unit test of the layout
     library); `mma_c` to `mma_c` keeps the layout for a store.
+  }];
+  let arguments = (ins Frag_RegType:$tile);
+  let results = (outs Frag_RegType:$result);
+  let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Frag_QuadTransposeOp : Frag_Op<"quad_transpose", [Pure]> {
+  let summary = "accumulator layout to eight neighbouring columns a lane";
+  let description = [{
+    The one layout change: 16-bit `mma_c` or `wgmma_c` to `quad16`.  Elements move
+    between the four lanes of a row only, so row vectors stay as they are.
   }];
   let arguments = (ins Frag_RegType:$tile);
   let results = (outs Frag_RegType:$result);

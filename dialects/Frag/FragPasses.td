@@ -6,11 +6,11 @@
 include "mlir/Pass/PassBase.td"
 
 def FragAllocateSmem : Pass<"frag-allocate-smem", "::attn::frag::KernelOp"> {
-  let summary = "offsets of the rings and the kernel's shared memory";
+  let summary = "offsets of rings, words and barriers, and the kernel's shared memory";
   let description = [{
-    **Requires:** rings without offset.
-    **Establishes:** aligned offsets (1024 bytes, a swizzle's period) without overlap;
-    `smem` of the kernel is their sum.
+    **Requires:** rings, words and barriers without offset.
+    **Establishes:** aligned offsets (rings 1024 bytes, a swizzle's period; words and
+    barriers 16) without overlap; `smem` of the kernel is their sum.
   }];
 }
 
@@ -18,8 +18,12 @@ def FragVerify : Pass<"frag-verify", "::attn::frag::KernelOp"> {
   let summary = "level verifier of L3";
   let description = [{
     Layouts of operands are those of the atom; every copy is committed and waited
-    for, with a CTA barrier between the wait and the first read of its slot; no ring
-    without an offset; offsets do not overlap; only the dialects of L3.
+    for, with a CTA barrier between the wait and the first read of its slot; nothing
+    in shared memory without an offset; offsets do not overlap; barriers
+    are initialised once, before their use; the bytes that a barrier expects are
+    those of the copies beside it; every product of a warpgroup is waited for in its
+    block by a count that covers it; no CTA barrier in a role; only the dialects of
+    L3.  Phases, arrivals and races are the simulator's.
   }];
 }
 

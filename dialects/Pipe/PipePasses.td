@@ -10,9 +10,10 @@ def PipeVerifySchedule : Pass<"pipe-verify-schedule"> {
   let description = [{
     Runs after every scheduling pass.  Spans (a slot is used between acquire and
     commit, or wait and release, and released once on every path), producers and
-    consumers are the declared roles, futures stay in their block, and a bounded
-    symbolic run for trip counts 0, 1, 2, 3, 7 finds no blocked role and no slot
-    left in use.
+    consumers are the declared roles, futures stay in their block, what reads or
+    fills a slot later is named where the slot is finished, and a bounded symbolic
+    run for trip counts 0, 1, 2, 3, 7 finds no roles that block one another and no
+    slot left in use.
   }];
 }
 

@@ -29,8 +29,10 @@ oracle::Element attn::sim::elementOf(Type type) {
 
 Tile *attn::sim::tileOf(Operation *op, mlir::Value value, Interp &interp) {
   Tile *tile = &interp.get<Tile>(value);
-  if (!tile->released.empty()) {
-    (void)interp.fail(op, "reads " + tile->released + " after its release");
+  const Tile *source = tile->whole ? tile->whole.get() : tile;
+  if (!source->released.empty()) {
+    (void)interp.fail(op, "reads " + source->released + " after its release",
+                      Verdict::Race);
     return nullptr;
   }
   return tile;
@@ -47,6 +49,13 @@ static LogicalResult loadFields(Operation *op, const PlanHandle &plan,
                                 Interp &interp) {
   const attn_plan_header &header = *plan.header;
   int64_t count = merges ? header.merges : header.items;
+  if (!merges && index < 0) {
+    for (int i = 0; i < 8; ++i)
+      fields.push_back(Datum::ofInt(i == 6 ? -1 : 0)); // slot
+    return success();
+  }
+  if (!merges)
+    index &= (int64_t(1) << 30) - 1;
   if (index < 0 || index >= count)
     return interp.fail(op, "reads record " + Twine(index) +
                                " but the plan has " + Twine(count));
@@ -76,6 +85,12 @@ static LogicalResult forWork(Operation *op, mlir::Value planValue, Region &body,
 static LogicalResult request(RequestOp op, Interp &interp) {
   const PlanHandle &plan = interp.get<PlanHandle>(op.getPlan());
   int64_t index = interp.getInt(op.getRequest());
+  if (index == 0 && plan.header->requests == 0) {
+    // Of the inert item in an empty batch.
+    for (mlir::Value result : op->getResults())
+      interp.set(result, Datum::ofInt(0));
+    return success();
+  }
   if (index < 0 || index >= int64_t(plan.header->requests))
     return interp.fail(op, "reads request " + Twine(index) +
                                " but the plan has " +
@@ -315,6 +330,34 @@ LogicalResult attn::sim::runAttnOp(Operation *op, Interp &interp) {
                    cast<RowsType>(x.getResult().getType()).getRows())));
     return success();
   }
+  if (auto x = dyn_cast<SliceRowsOp>(op)) {
+    auto map = std::make_shared<RowMap>(interp.get<RowMap>(x.getRows()));
+    int64_t n = x.getResult().getType().getRows();
+    int64_t from = interp.getInt(x.getRank()) * n;
+    if (from < 0 || from + n > int64_t(map->rows.size()))
+      return interp.fail(op, "takes rows from " + Twine(from) + " of " +
+                                 Twine(map->rows.size()));
+    map->rows.assign(map->rows.begin() + from, map->rows.begin() + from + n);
+    map->first += int32_t(from);
+    interp.set(x.getResult(), Datum(std::shared_ptr<Object>(map)));
+    return success();
+  }
+  if (auto x = dyn_cast<SliceTileOp>(op)) {
+    if (!tileOf(op, x.getTile(), interp))
+      return failure();
+    auto whole = interp.get(x.getTile()).share<Tile>();
+    int64_t n = x.getResult().getType().getRows();
+    int64_t from = interp.getInt(x.getRank()) * n;
+    if (from < 0 || from + n > whole->rows)
+      return interp.fail(op, "takes rows from " + Twine(from) + " of " +
+                                 Twine(whole->rows));
+    auto part = std::make_shared<Tile>(int32_t(n), whole->cols);
+    std::copy_n(whole->row(int32_t(from)), part->data.size(),
+                part->data.begin());
+    part->whole = whole->whole ? whole->whole : whole;
+    interp.set(x.getResult(), Datum(std::shared_ptr<Object>(part)));
+    return success();
+  }
   if (auto x = dyn_cast<ForKVOp>(op))
     return forKV(x, interp);
   if (auto x = dyn_cast<SpeculateOp>(op))
@@ -329,7 +372,7 @@ LogicalResult attn::sim::runAttnOp(Operation *op, Interp &interp) {
           TransformKeysOp>(op))
     return runHookedOp(op, interp);
   if (isa<LoadQueryOp, LoadKVOp, CopyQueryOp, CopyKVOp, StoreOp, StorePartialOp,
-          LoadPartialOp>(op))
+          LoadPartialOp, ZeroRowsOp>(op))
     return runMemoryOp(op, interp);
   return runTileOp(op, interp);
 }

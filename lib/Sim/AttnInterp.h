@@ -80,9 +80,17 @@ mlir::LogicalResult runPipeOp(mlir::Operation *op, Interp &interp);
 mlir::LogicalResult runHookedOp(mlir::Operation *op, Interp &interp);
 mlir::LogicalResult runMemoryOp(mlir::Operation *op, Interp &interp);
 
-/// Writes a tile of Q, K or V into a channel's slot (PipeInterp.cpp).
+/// Writes a tile of Q, K or V into a channel's slot (PipeSlots.cpp).
 mlir::LogicalResult writeSlot(mlir::Operation *op, mlir::Value slot,
                               Tile &&tile, Interp &interp);
+
+/// The payload of a slot that the role's own threads may change now, or null
+/// after a failure (PipeSlots.cpp).
+Tile *slotTile(mlir::Operation *op, mlir::Value slot, Interp &interp);
+
+/// What a copy leaves in the rows of a slot that lie outside its source: the
+/// TMA engine brings whatever is there, every other agent brings 0.
+float tailOf(Interp &interp);
 
 /// One CTA of an attn.kernel at level L1 or L2.
 mlir::LogicalResult runAttnKernel(mlir::Operation *kernel, Interp &interp);

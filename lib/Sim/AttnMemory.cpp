@@ -20,8 +20,8 @@ using namespace attn;
 using namespace attn::sim;
 
 static Tile loadQuery(const TensorHandle &tensor, const RowMap &map,
-                      TileType type) {
-  Tile tile(type.getRows(), type.getCols());
+                      TileType type, float tail = 0) {
+  Tile tile(type.getRows(), type.getCols(), tail);
   for (int32_t r = 0; r < tile.rows; ++r) {
     const RowMap::Row &row = map.rows[r];
     if (!row.live)
@@ -35,8 +35,9 @@ static Tile loadQuery(const TensorHandle &tensor, const RowMap &map,
 }
 
 static Tile loadKV(const TensorHandle &tensor, TileType type, int64_t request,
-                   int64_t head, int64_t begin, int64_t k0, int64_t kv1) {
-  Tile tile(type.getRows(), type.getCols());
+                   int64_t head, int64_t begin, int64_t k0, int64_t kv1,
+                   float tail) {
+  Tile tile(type.getRows(), type.getCols(), tail);
   for (int32_t r = 0; r < tile.rows && k0 + r < kv1; ++r) {
     int64_t at = tensor.offset(request, begin + k0 + r, head);
     for (int32_t d = 0; d < tile.cols; ++d)
@@ -47,11 +48,11 @@ static Tile loadKV(const TensorHandle &tensor, TileType type, int64_t request,
 
 /// The arguments of load_kv and copy_kv.
 template <class OpT>
-static Tile loadKVOf(OpT op, TileType type, Interp &interp) {
+static Tile loadKVOf(OpT op, TileType type, Interp &interp, float tail = 0) {
   return loadKV(interp.get<TensorHandle>(op.getTensor()), type,
                 interp.getInt(op.getRequest()), interp.getInt(op.getKvHead()),
                 interp.getInt(op.getKvBegin()), interp.getInt(op.getK0()),
-                interp.getInt(op.getKv1()));
+                interp.getInt(op.getKv1()), tail);
 }
 
 static LogicalResult store(StoreOp op, Interp &interp) {
@@ -96,7 +97,7 @@ static LogicalResult storePartial(StorePartialOp op, Interp &interp) {
   for (auto [r, row] : llvm::enumerate(map.rows)) {
     if (!row.live)
       continue;
-    int64_t at = slot * tile->rows + int64_t(r);
+    int64_t at = slot * map.whole + map.first + int64_t(r);
     std::memcpy(o + at * tile->cols, tile->row(r), sizeof(float) * tile->cols);
     if (rowLse && lse)
       lse[at] = rowLse->data[r];
@@ -119,7 +120,7 @@ static LogicalResult loadPartial(LoadPartialOp op, Interp &interp) {
   for (auto [r, row] : llvm::enumerate(map.rows)) {
     if (!row.live)
       continue;
-    int64_t at = slot * tile->rows + int64_t(r);
+    int64_t at = slot * map.whole + map.first + int64_t(r);
     std::memcpy(tile->row(r), o + at * tile->cols, sizeof(float) * tile->cols);
     if (lse)
       rowLse->data[r] = lse[at];
@@ -156,14 +157,25 @@ LogicalResult attn::sim::runMemoryOp(Operation *op, Interp &interp) {
       return interp.fail(op, "slot does not hold a tile");
     return writeSlot(op, copy.getSlot(),
                      loadQuery(interp.get<TensorHandle>(copy.getTensor()),
-                               interp.get<RowMap>(copy.getRows()), type),
+                               interp.get<RowMap>(copy.getRows()), type,
+                               tailOf(interp)),
                      interp);
   }
   if (auto copy = dyn_cast<CopyKVOp>(op)) {
     TileType type = payloadOf(copy.getSlot());
     if (!type)
       return interp.fail(op, "slot does not hold a tile");
-    return writeSlot(op, copy.getSlot(), loadKVOf(copy, type, interp), interp);
+    return writeSlot(op, copy.getSlot(),
+                     loadKVOf(copy, type, interp, tailOf(interp)), interp);
+  }
+  if (auto zero = dyn_cast<ZeroRowsOp>(op)) {
+    Tile *tile = slotTile(op, zero.getSlot(), interp);
+    if (!tile)
+      return failure();
+    int64_t valid = std::clamp<int64_t>(interp.getInt(zero.getValid()), 0,
+                                        tile->rows);
+    std::fill(tile->data.begin() + valid * tile->cols, tile->data.end(), 0.0f);
+    return success();
   }
   if (auto op1 = dyn_cast<StoreOp>(op))
     return store(op1, interp);

@@ -113,13 +113,13 @@ const TileShape &FragState::shapeOf(Type type) {
   auto reg = dyn_cast<frag::RegType>(type);
   layout::Layout layout =
       reg ? frag::layoutOf(reg) : frag::layoutOf(cast<frag::VecType>(type));
-  shape.threads = layout.getThreads();
+  shape.threads = threadCount ? threadCount : layout.getThreads();
   shape.regs = layout.registersPerThread();
   shape.rows = layout.rowsPerThread();
   shape.laneMasks = layout.rowLaneMasks();
   for (unsigned r = 0; r < shape.regs; ++r)
     shape.slot.push_back(layout.rowSlot(r));
-  for (unsigned t = 0; t < shape.threads; ++t) {
+  for (unsigned t = firstThread; t < firstThread + shape.threads; ++t) {
     for (unsigned r = 0; r < shape.regs; ++r) {
       layout::Coord c = layout.coord(t, r);
       shape.row.push_back(c.row);
@@ -174,7 +174,7 @@ static LogicalResult runScalarOp(Operation *op, Interp &interp) {
   return success();
 }
 
-static LogicalResult runFragOp(Operation *op, Interp &interp) {
+LogicalResult attn::sim::runFragOp(Operation *op, Interp &interp) {
   if (isa<frag::ParamOp, frag::CtaIdOp, frag::CtaCountOp, frag::OffsetOp,
           frag::LoadScalarOp>(op))
     return runScalarOp(op, interp);

@@ -43,6 +43,11 @@ void FragState::barrier() {
     ring->readSinceBarrier.assign(ring->readSinceBarrier.size(), false);
 }
 
+int64_t attn::sim::nextPos(int64_t pos, int32_t slots) {
+  int32_t lap = lapOf(pos), slot = slotOf(pos) + 1;
+  return slot == slots ? makePos(lap + 1, 0) : makePos(lap, slot);
+}
+
 static size_t slotBase(const FragRing &ring, int32_t slot) {
   frag::RingType type = ring.type;
   return ring.base + size_t(slot) * type.getSlotBytes();
@@ -60,7 +65,7 @@ static LogicalResult startCopy(frag::CpAsyncOp op, Interp &interp) {
     return interp.fail(op, "fills slot " + Twine(slot) + " of ring '" +
                                ring->name +
                                "' while another copy into it is in flight");
-  auto [it, fresh] = state.programs.try_emplace(op);
+  auto [it, fresh] = state.cache->programs.try_emplace(op);
   FragProgram &program = it->second;
   std::string error;
   if (fresh && !program.compile(op.getBody().front(), error))
@@ -136,9 +141,10 @@ static std::vector<uint32_t> gather(const layout::Ldmatrix &load,
   return offsets;
 }
 
-static const std::vector<uint32_t> &
-operandA(frag::RegType type, frag::RingType ring, FragState &state) {
-  auto &offsets = state.operands[{type.getAsOpaquePointer(), 2}];
+const std::vector<uint32_t> &attn::sim::operandA(frag::RegType type,
+                                                 frag::RingType ring,
+                                                 FragCache &cache) {
+  auto &offsets = cache.operands[{type.getAsOpaquePointer(), 2}];
   if (offsets.empty())
     offsets = gather(frag::operandAOf(type), frag::swizzleOf(ring),
                      type.getLayout().getWarps() * layout::warpSize);
@@ -146,10 +152,11 @@ operandA(frag::RegType type, frag::RingType ring, FragState &state) {
 }
 
 /// By (k, n), from the registers of warp 0: all warps hold the same.
-static const std::vector<uint32_t> &operandB(frag::RingType ring,
-                                             frag::BOrder order, unsigned warps,
-                                             FragState &state) {
-  auto &offsets = state.operands[{ring.getAsOpaquePointer(), int(order)}];
+const std::vector<uint32_t> &attn::sim::operandB(frag::RingType ring,
+                                                 frag::BOrder order,
+                                                 unsigned warps,
+                                                 FragCache &cache) {
+  auto &offsets = cache.operands[{ring.getAsOpaquePointer(), int(order)}];
   if (offsets.empty()) {
     layout::Ldmatrix load = frag::operandBOf(ring, order, warps);
     const layout::Layout &b = load.getLayout();
@@ -172,7 +179,7 @@ static LogicalResult runLdmatrix(frag::LdmatrixOp op, Interp &interp) {
   if (failed(readSlot(op, op.getRing(), op.getPos(), interp, base)))
     return failure();
   auto type = op.getResult().getType();
-  const auto &offsets = operandA(type, op.getRing().getType(), state);
+  const auto &offsets = operandA(type, op.getRing().getType(), *state.cache);
   auto tile = std::make_shared<FragTile>();
   auto element = fragElement(type.getElement());
   for (uint32_t offset : offsets)
@@ -190,7 +197,7 @@ static LogicalResult runMma(frag::MmaOp op, Interp &interp) {
   frag::RegType aType = op.getA().getType(), cType = op.getResult().getType();
   unsigned m = aType.getRows(), k = aType.getCols(), n = cType.getCols();
   const auto &offsets = operandB(op.getRing().getType(), op.getBOrder(),
-                                 aType.getLayout().getWarps(), state);
+                                 aType.getLayout().getWarps(), *state.cache);
   auto element = fragElement(aType.getElement());
   std::vector<float> b(size_t(k) * n), a(size_t(m) * k), c(size_t(m) * n);
   for (size_t i = 0; i < b.size(); ++i)
@@ -248,18 +255,13 @@ LogicalResult attn::sim::runFragSmemOp(Operation *op, Interp &interp) {
     return success();
   }
   if (auto pos = dyn_cast<frag::PosOp>(op)) {
-    interp.set(pos.getResult(),
-               Datum::ofInt(int64_t(pos.getPhase() & 1) << 32));
+    interp.set(pos.getResult(), Datum::ofInt(makePos(-int32_t(pos.getPhase() & 1), 0)));
     return success();
   }
   if (auto next = dyn_cast<frag::NextOp>(op)) {
-    int64_t pos = interp.getInt(next.getPos());
-    int64_t phase = pos >> 32, slot = slotOf(pos) + 1;
-    if (slot == next.getPos().getType().getSlots()) {
-      slot = 0;
-      phase ^= 1;
-    }
-    interp.set(next.getResult(), Datum::ofInt(phase << 32 | slot));
+    interp.set(next.getResult(),
+               Datum::ofInt(nextPos(interp.getInt(next.getPos()),
+                                    next.getPos().getType().getSlots())));
     return success();
   }
   if (auto copy = dyn_cast<frag::CpAsyncOp>(op))

@@ -78,29 +78,63 @@ struct Copy {
   std::vector<RowCopy> rows;
 };
 
+/// What is decoded once for all warps and runs of a kernel.
+struct FragCache {
+  llvm::DenseMap<mlir::Operation *, FragProgram> programs;
+  /// Byte offset in a slot of each (k, n) of operand B, of each register of A.
+  std::map<std::pair<const void *, int>, std::vector<uint32_t>> operands;
+};
+
+/// Called for each element in global memory that a tile op touches.
+using GlobalAccess = std::function<mlir::LogicalResult(
+    mlir::Operation *op, const char *address, unsigned bytes, bool write)>;
+
 struct FragState : HandlerState {
+  /// The threads of a tile that this interpreter runs: a warp of the machine
+  /// sees its own part.  0: all threads of the layout.
+  unsigned firstThread = 0, threadCount = 0;
+  FragCache ownCache;
+  FragCache *cache = &ownCache;
+  GlobalAccess onGlobal; ///< may be null
+
   std::vector<uint8_t> smem;
   std::vector<Copy> started;             ///< since the last commit
   std::vector<std::vector<Copy>> groups; ///< committed, oldest first
   std::vector<Copy> landed;              ///< waited for, no barrier yet
   std::vector<std::shared_ptr<FragRing>> rings;
 
-  llvm::DenseMap<mlir::Operation *, FragProgram> programs;
   llvm::DenseMap<mlir::Type, TileShape> shapes;
-  /// Byte offset in a slot of each (k, n) of operand B, of each register of A.
-  std::map<std::pair<const void *, int>, std::vector<uint32_t>> operands;
 
   const TileShape &shapeOf(mlir::Type type);
   void barrier();
 };
 
+/// Byte offsets in a slot of the registers [thread][register] of operand A, for
+/// all threads of the layout.
+const std::vector<uint32_t> &operandA(frag::RegType type, frag::RingType ring,
+                                      FragCache &cache);
+/// Byte offset in a slot of each (k, n) of operand B.
+const std::vector<uint32_t> &operandB(frag::RingType ring, frag::BOrder order,
+                                      unsigned warps, FragCache &cache);
+
+/// Advances a position; the high half counts laps, its lowest bit is the phase.
+int64_t nextPos(int64_t pos, int32_t slots);
+
 oracle::Element fragElement(mlir::Type type);
 /// A scalar in memory.
 Word loadWord(mlir::Type type, const char *at);
 
-/// Positions are one integer: slot in the low half, phase in the high half.
+/// Positions are one integer: slot in the low half; in the high half the number
+/// of the lap, of which the hardware has the lowest bit, the phase.  A writer
+/// starts in phase 1, one lap behind: lap -1.
+inline int64_t makePos(int32_t lap, int32_t slot) {
+  return int64_t(uint64_t(uint32_t(lap)) << 32 | uint32_t(slot));
+}
+inline int32_t lapOf(int64_t pos) { return int32_t(pos >> 32); }
 inline int32_t slotOf(int64_t pos) { return int32_t(pos & 0xffffffff); }
 
+/// Any op of the dialect, in lock step.
+mlir::LogicalResult runFragOp(mlir::Operation *op, Interp &interp);
 mlir::LogicalResult runFragTileOp(mlir::Operation *op, Interp &interp);
 mlir::LogicalResult runFragSmemOp(mlir::Operation *op, Interp &interp);
 

@@ -35,7 +35,7 @@ static std::shared_ptr<FragVec> newVec(const TileShape &shape) {
 
 static LogicalResult runMap(frag::MapOp op, Interp &interp) {
   FragState &state = interp.state<FragState>();
-  auto [it, fresh] = state.programs.try_emplace(op);
+  auto [it, fresh] = state.cache->programs.try_emplace(op);
   FragProgram &program = it->second;
   std::string error;
   if (fresh && !program.compile(op.getBody().front(), error))
@@ -150,7 +150,9 @@ template <class Fn>
 static LogicalResult forElements(Operation *op, frag::RegType type,
                                  mlir::Value base, mlir::Value offsets,
                                  mlir::Value mask, Interp &interp, Fn fn) {
-  const TileShape shape = interp.state<FragState>().shapeOf(type);
+  FragState &state = interp.state<FragState>();
+  const TileShape shape = state.shapeOf(type);
+  bool write = isa<frag::StoreOp>(op);
   const FragVec &offset = interp.get<FragVec>(offsets);
   const FragVec &live = interp.get<FragVec>(mask);
   char *memory = reinterpret_cast<char *>(interp.getInt(base));
@@ -163,7 +165,10 @@ static LogicalResult forElements(Operation *op, frag::RegType type,
         continue;
       if (!memory)
         return interp.fail(op, "goes through a null pointer");
-      fn(memory + (offset.data[row].i + shape.col[at]) * bytes, at);
+      char *address = memory + (offset.data[row].i + shape.col[at]) * bytes;
+      if (state.onGlobal && failed(state.onGlobal(op, address, bytes, write)))
+        return failure();
+      fn(address, at);
     }
   return success();
 }
@@ -174,7 +179,8 @@ static LogicalResult forRows(Operation *op, frag::VecType type,
                              mlir::Value base, mlir::Value offsets,
                              mlir::Value mask, Interp &interp, bool once,
                              Fn fn) {
-  const TileShape shape = interp.state<FragState>().shapeOf(type);
+  FragState &state = interp.state<FragState>();
+  const TileShape shape = state.shapeOf(type);
   const FragVec &offset = interp.get<FragVec>(offsets);
   const FragVec &live = interp.get<FragVec>(mask);
   char *memory = reinterpret_cast<char *>(interp.getInt(base));
@@ -188,7 +194,10 @@ static LogicalResult forRows(Operation *op, frag::VecType type,
         continue;
       if (!memory)
         return interp.fail(op, "goes through a null pointer");
-      fn(memory + offset.data[at].i * bytes, at);
+      char *address = memory + offset.data[at].i * bytes;
+      if (state.onGlobal && failed(state.onGlobal(op, address, bytes, once)))
+        return failure();
+      fn(address, at);
     }
   }
   return success();

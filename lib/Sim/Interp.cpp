@@ -20,7 +20,11 @@ using namespace mlir;
 using namespace attn::sim;
 
 Interp::Interp(ArrayRef<char> params, const LaunchOptions &options, int32_t cta)
-    : bytes(params), launch(options), ctaIndex(cta) {}
+    : root(this), bytes(params), launch(options), ctaIndex(cta) {}
+
+Interp::Interp(Interp &parent)
+    : root(parent.root), bytes(parent.bytes), launch(parent.launch),
+      ctaIndex(parent.ctaIndex), values(parent.values) {}
 
 const Datum &Interp::get(mlir::Value value) const {
   static const Datum unset;
@@ -29,9 +33,9 @@ const Datum &Interp::get(mlir::Value value) const {
   return found == values.end() ? unset : found->second;
 }
 
-LogicalResult Interp::fail(Operation *op, const Twine &text) {
-  if (message.empty())
-    message = (op->getName().getStringRef() + ": " + text).str();
+LogicalResult Interp::fail(Operation *op, const Twine &text, Verdict verdict) {
+  report().give(verdict, op->getName().getStringRef() + ": " + text,
+                op->getLoc());
   return failure();
 }
 
@@ -63,8 +67,8 @@ LogicalResult Interp::run(Region &region, ArrayRef<Datum> args) {
 
 LogicalResult Interp::runOp(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
-  auto handler = handlers.find(dialect);
-  if (handler != handlers.end())
+  auto handler = root->handlers.find(dialect);
+  if (handler != root->handlers.end())
     return handler->second(op, *this);
   if (dialect == "scf")
     return runScf(op);
@@ -72,13 +76,13 @@ LogicalResult Interp::runOp(Operation *op) {
 }
 
 LogicalResult Interp::runScalar(Operation *op) {
-  auto [entry, isNew] = decoded.try_emplace(op);
+  auto [entry, isNew] = root->decoded.try_emplace(op);
   if (isNew) {
     ScalarInstr instr;
     if (!decodeScalar(op, instr)) {
       // A select between objects is a choice, not arithmetic.
       if (!isa<arith::SelectOp>(op)) {
-        decoded.erase(op);
+        root->decoded.erase(op);
         return fail(op, "cannot be interpreted");
       }
       instr.fn = nullptr;
@@ -174,6 +178,20 @@ void attn::sim::registerKernelRunner(StringRef opName, KernelRunner runner) {
 LogicalResult attn::sim::runKernel(Operation *kernel, ArrayRef<char> params,
                                    const LaunchOptions &options,
                                    std::string &error) {
+  Report report;
+  if (succeeded(runKernel(kernel, params, options, report)))
+    return success();
+  error = report.message;
+  for (const ReportNote &note : report.notes)
+    error += "; " + note.text;
+  return failure();
+}
+
+LogicalResult attn::sim::runKernel(Operation *kernel, ArrayRef<char> params,
+                                   const LaunchOptions &options,
+                                   Report &report) {
+  report.schedule = nameOf(options.schedule).str();
+  report.seed = options.seed;
   KernelRunner runner;
   auto found = runners().find(kernel->getName().getStringRef());
   if (found != runners().end())
@@ -181,19 +199,25 @@ LogicalResult attn::sim::runKernel(Operation *kernel, ArrayRef<char> params,
   else if (isa<attn::KernelOp>(kernel))
     runner = runAttnKernel;
   if (!runner) {
-    error =
-        ("'" + kernel->getName().getStringRef() + "' is not a kernel").str();
+    report.give(Verdict::NotRun,
+                "'" + kernel->getName().getStringRef() + "' is not a kernel",
+                kernel->getLoc());
     return failure();
   }
   if (options.ctas < 1) {
-    error = "launch has " + std::to_string(options.ctas) +
-            " blocks but needs at least 1";
+    report.give(Verdict::NotRun, "launch has " + Twine(options.ctas) +
+                                     " blocks but needs at least 1");
     return failure();
   }
   for (int32_t cta = 0; cta < options.ctas; ++cta) {
     Interp interp(params, options, cta);
-    if (failed(runner(kernel, interp))) {
-      error = interp.error();
+    LogicalResult ran = runner(kernel, interp);
+    const Report &own = interp.report();
+    report.steps += own.steps;
+    if (failed(ran) || !own.ok()) {
+      report.give(own.ok() ? Verdict::NotRun : own.verdict, own.message,
+                  own.loc);
+      report.notes = own.notes;
       return failure();
     }
   }

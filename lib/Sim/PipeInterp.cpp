@@ -1,221 +1,222 @@
-//===- PipeInterp.cpp - channels and work of one role
-//-----------------------------===//
+//===- PipeInterp.cpp - issued operations, work, dispatch -----------------===//
 //
-// One role in order: no wait may block, so each op finds its slot in the state
-// that it needs or the run ends with the channel's name and the slot's number.
+// An issued operation is an action of its agent: it happens at any time until
+// something waits for it, and reads and writes memory when it happens.
 //
-//   free -acquire-> producer -commit-> full -wait-> consumer -release-> free
+//   issue tma {copy k}  ->  future, an action of the TMA engine
+//   join                ->  blocks until the action has happened
 //
-// A payload is a tile of its own for each turn of its slot; release fills it
-// with NaN and marks it, so a late reader is named.
-//
-// Invariant: at the end of the role every slot is free.
+// Invariant: what an operation has captured by value is as it was at the issue.
 //
 //===----------------------------------------------------------------------===//
 
-#include "AttnInterp.h"
-
-#include "attn/Dialect/Pipe/IR/Pipe.h"
-
-#include <limits>
+#include "PipeState.h"
 
 using namespace mlir;
 using namespace attn;
 using namespace attn::sim;
 
-namespace {
-enum class SlotState { Free, Producer, Full, Consumer };
+//===----------------------------------------------------------------------===//
+// Issued operations
+//===----------------------------------------------------------------------===//
 
-struct Slot {
-  SlotState state = SlotState::Free;
-  std::shared_ptr<Tile> payload;
-  bool written = false;
-  uint64_t turn = 0; ///< counts acquires, so that a late handle is told apart
-};
-
-struct Channel : Object {
-  std::string name;
-  std::vector<Slot> slots;
-  size_t producer = 0; ///< next slot to acquire
-  size_t consumer = 0; ///< next slot to wait for
-};
-
-/// A slot as held by one side.
-struct SlotHandle : Object {
-  std::shared_ptr<Channel> channel;
-  size_t index = 0;
-  uint64_t turn = 0;
-  bool producer = false;
-
-  Slot &slot() { return channel->slots[index]; }
-  bool holds(SlotState state, bool asProducer) {
-    return slot().state == state && producer == asProducer &&
-           turn == slot().turn;
-  }
-};
-
-struct Future : Object {};
-
-struct PipeState : HandlerState {
-  std::vector<std::shared_ptr<Channel>> channels;
-};
-} // namespace
-
-static const char *nameOf(SlotState state) {
-  switch (state) {
-  case SlotState::Free:
-    return "free";
-  case SlotState::Producer:
-    return "held by its producer";
-  case SlotState::Full:
-    return "full";
-  case SlotState::Consumer:
-    return "held by a consumer";
-  }
-  return "";
+/// Values from above that the region reads.
+static SmallVector<mlir::Value> captures(Region &region) {
+  SmallVector<mlir::Value> values;
+  region.walk([&](Operation *op) {
+    for (mlir::Value operand : op->getOperands()) {
+      Region *from = operand.getParentRegion();
+      if (!region.isAncestor(from) && !llvm::is_contained(values, operand))
+        values.push_back(operand);
+    }
+  });
+  return values;
 }
 
-/// Fails with the channel, the slot and its state.
-static LogicalResult wrongState(Operation *op, Interp &interp,
-                                const Channel &channel, size_t index,
-                                const char *needed) {
-  return interp.fail(
-      op, "slot " + Twine(index) + " of channel '" + channel.name + "' is " +
-              nameOf(channel.slots[index].state) + " but must be " + needed);
-}
-
-LogicalResult attn::sim::writeSlot(Operation *op, mlir::Value value,
-                                   Tile &&tile, Interp &interp) {
-  auto *handle = &interp.get<SlotHandle>(value);
-  Slot &slot = handle->slot();
-  if (!handle->holds(SlotState::Producer, true))
-    return wrongState(op, interp, *handle->channel, handle->index,
-                      "held by its producer");
-  assert(tile.data.size() == slot.payload->data.size() &&
-         "the slot's type gives the shape of both");
-  slot.payload->data = std::move(tile.data);
-  slot.written = true;
-  return success();
-}
-
-static LogicalResult runChannelOp(Operation *op, Interp &interp) {
-  auto acquireFrom = [&](mlir::Value value) {
-    return interp.get(value).share<Channel>();
-  };
-  if (auto acquire = dyn_cast<pipe::AcquireOp>(op)) {
-    auto channel = acquireFrom(acquire.getChannel());
-    size_t index = channel->producer;
-    Slot &slot = channel->slots[index];
-    if (slot.state != SlotState::Free)
-      return wrongState(op, interp, *channel, index, "free");
-    auto type =
-        dyn_cast<attn::TileType>(acquire.getChannel().getType().getPayload());
-    if (!type)
-      return interp.fail(op, "channel '" + channel->name +
-                                 "' does not hold a tile");
-    slot.state = SlotState::Producer;
-    slot.written = false;
-    slot.payload =
-        std::make_shared<Tile>(type.getRows(), type.getCols(),
-                               std::numeric_limits<float>::quiet_NaN());
-    channel->producer = (index + 1) % channel->slots.size();
-    auto handle = std::make_shared<SlotHandle>();
-    handle->channel = channel;
-    handle->index = index;
-    handle->turn = ++slot.turn;
-    handle->producer = true;
-    interp.set(acquire.getSlot(), Datum(handle));
-    return success();
-  }
-  if (auto commit = dyn_cast<pipe::CommitOp>(op)) {
-    auto *handle = interp.get(commit.getSlot()).as<SlotHandle>();
-    Slot &slot = handle->slot();
-    if (!handle->holds(SlotState::Producer, true))
-      return wrongState(op, interp, *handle->channel, handle->index,
-                        "held by its producer");
-    if (!slot.written)
-      return interp.fail(op, "slot " + Twine(handle->index) + " of channel '" +
-                                 handle->channel->name + "' was not written");
-    slot.state = SlotState::Full;
-    return success();
-  }
-  if (auto wait = dyn_cast<pipe::WaitOp>(op)) {
-    auto channel = acquireFrom(wait.getChannel());
-    size_t index = channel->consumer;
-    Slot &slot = channel->slots[index];
-    if (slot.state != SlotState::Full)
-      return wrongState(op, interp, *channel, index, "full");
-    slot.state = SlotState::Consumer;
-    channel->consumer = (index + 1) % channel->slots.size();
-    auto handle = std::make_shared<SlotHandle>();
-    handle->channel = channel;
-    handle->index = index;
-    handle->turn = slot.turn;
-    interp.set(wait.getPayload(), Datum(slot.payload));
-    interp.set(wait.getSlot(), Datum(handle));
-    return success();
-  }
-  auto release = cast<pipe::ReleaseOp>(op);
-  auto *handle = interp.get(release.getSlot()).as<SlotHandle>();
-  Slot &slot = handle->slot();
-  if (!handle->holds(SlotState::Consumer, false))
-    return wrongState(op, interp, *handle->channel, handle->index,
-                      "held by a consumer");
-  slot.state = SlotState::Free;
-  std::fill(slot.payload->data.begin(), slot.payload->data.end(),
-            std::numeric_limits<float>::quiet_NaN());
-  slot.payload->released = "slot " + std::to_string(handle->index) +
-                           " of channel '" + handle->channel->name + "'";
-  return success();
-}
-
-static LogicalResult runRoles(pipe::RolesOp roles, Interp &interp) {
-  if (roles.getBodies().size() != 1)
-    return interp.fail(roles, "simulation of " +
-                                  Twine(roles.getBodies().size()) +
-                                  " roles is not built; 1 is");
-  if (failed(interp.run(roles.getBodies()[0])))
+static LogicalResult issue(pipe::IssueOp op, Interp &interp) {
+  PipeState &pipe = interp.state<PipeState>();
+  if (!pipe.fibers->yield())
     return failure();
-  for (auto &channel : interp.state<PipeState>().channels)
-    for (size_t i = 0; i < channel->slots.size(); ++i)
-      if (channel->slots[i].state != SlotState::Free)
-        return interp.fail(roles, "ends with slot " + Twine(i) +
-                                      " of channel '" + channel->name + "' " +
-                                      nameOf(channel->slots[i].state));
+  RoleFiber &role = pipe.self();
+  auto future = std::make_shared<Future>();
+  future->op = op;
+  future->by = role.name;
+  interp.set(op.getFuture(), Datum(std::shared_ptr<Object>(future)));
+  if (op.getAgent() == pipe::Agent::Threads) {
+    if (failed(interp.run(op.getBody(), {}, future->results)))
+      return failure();
+    future->done = true;
+    return success();
+  }
+  // The agent sees the operands as they are now, but reads the memory behind
+  // them when it comes to it.
+  auto later = std::make_shared<Interp>(interp);
+  for (mlir::Value value : captures(op.getBody())) {
+    const Datum &datum = interp.get(value);
+    if (auto handle = datum.share<SlotHandle>()) {
+      if (failed(checkHeld(op, interp, *handle)))
+        return failure();
+      future->writes.push_back(handle);
+    } else if (auto tile = datum.share<Tile>()) {
+      future->reads.push_back(tile->whole ? tile->whole : tile);
+    }
+  }
+  role.open.push_back(future);
+  int queue = -1;
+  // Groups of one issuer finish in order; TMA copies in any.
+  if (op.getAgent() != pipe::Agent::Tma)
+    queue = int(pipe.fibers->self()) * 4 + int(op.getAgent());
+  pipe.fibers->addAction(
+      [op, later, future, &pipe]() mutable {
+        pipe.agent = op.getAgent();
+        LogicalResult ran = later->run(op.getBody(), {}, future->results);
+        pipe.agent.reset();
+        future->done = true;
+        if (failed(ran))
+          pipe.fibers->stop();
+      },
+      nullptr, queue);
+  return success();
+}
+
+static LogicalResult join(pipe::JoinOp op, Interp &interp) {
+  PipeState &pipe = interp.state<PipeState>();
+  auto future = interp.get(op.getFuture()).share<Future>();
+  bool go = pipe.fibers->block([future] { return future->done; }, op,
+                               [future] {
+                                 return "pipe.join: the operation of role " +
+                                        future->by + " has not finished";
+                               });
+  if (!go)
+    return failure();
+  llvm::erase(pipe.self().open, future);
+  if (mlir::Value payload = op.getPayload()) {
+    if (future->results.size() != 1)
+      return interp.fail(op, "joins an operation without a value");
+    interp.set(payload, Datum(future->results.front()));
+  }
+  interp.set(op.getDone(), Datum::make<DoneToken>());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Replicas
+//===----------------------------------------------------------------------===//
+
+static LogicalResult gather(pipe::GatherOp op, Interp &interp) {
+  PipeState &pipe = interp.state<PipeState>();
+  RoleFiber &role = pipe.self();
+  uint32_t self = pipe.fibers->self();
+  uint64_t turn = pipe.gatherTurns[{op, self}]++;
+  auto key = std::make_pair(op.getOperation(), turn);
+  Gathering &mine = pipe.gatherings[key];
+  mine.parts.resize(role.replicas);
+  for (mlir::Value value : op.getValues())
+    mine.parts[role.rank].push_back(Datum(interp.get(value)));
+  ++mine.given;
+  unsigned all = role.replicas;
+  bool go =
+      pipe.fibers->block([&mine, all] { return mine.given == all; }, op,
+                         [&mine, all, role = role.role] {
+                           return "pipe.gather: " + std::to_string(mine.given) +
+                                  " of " + std::to_string(all) +
+                                  " replicas of role '" + role + "' have come";
+                         });
+  if (!go)
+    return failure();
+  record(pipe, PipeTrace::Kind::Gather, 0, turn, op);
+  unsigned result = 0;
+  for (unsigned value = 0; value < op.getValues().size(); ++value)
+    for (auto &part : mine.parts) {
+      if (result >= op.getNumResults())
+        return interp.fail(op, "gathers from " + Twine(all) +
+                                   " replicas but has " +
+                                   Twine(op.getNumResults()) + " results");
+      interp.set(op->getResult(result++), Datum(part[value]));
+    }
+  if (++mine.taken == all)
+    pipe.gatherings.erase(key);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+/// Which CTA takes item `index` of the dynamic queue.  A CTA's items come in
+/// ascending order, and every distribution is one that the queue can give.
+static int64_t takerOf(int64_t index, const LaunchOptions &options) {
+  if (index < int64_t(options.takers.size()))
+    return options.takers[index];
+  switch (options.schedule) {
+  case ScheduleKind::RoundRobin:
+    return index % options.ctas;
+  case ScheduleKind::Adversarial:
+    return int64_t(options.seed % uint64_t(options.ctas));
+  case ScheduleKind::Random:
+    break;
+  }
+  uint64_t z = (options.seed + 1) * 0x9e3779b97f4a7c15ull + uint64_t(index);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return int64_t((z >> 8) % uint64_t(options.ctas));
+}
+
+static LogicalResult nextWork(pipe::NextWorkOp op, Interp &interp) {
+  auto *plan = interp.get(op.getPlan()).as<PlanHandle>();
+  if (!plan)
+    return interp.fail(op, "needs a plan");
+  int64_t count = op.getMerges() ? plan->header->merges : plan->header->items;
+  int64_t index;
+  if (op.getOrder() == pipe::WorkOrder::Static) {
+    int64_t previous = interp.getInt(op.getPrevious());
+    index = previous < 0 ? interp.cta() : previous + interp.ctas();
+  } else {
+    PipeState &pipe = interp.state<PipeState>();
+    index = pipe.lastItem + 1;
+    while (index < count && takerOf(index, interp.options()) != interp.cta())
+      ++index;
+    pipe.lastItem = std::min(index, count);
+  }
+  interp.set(op.getIndex(), Datum::ofInt(index < count ? index : -1));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Dispatch
+//===----------------------------------------------------------------------===//
+
+static LogicalResult declare(pipe::ChannelOp op, Interp &interp) {
+  PipeState &pipe = interp.state<PipeState>();
+  auto channel = std::make_shared<Channel>();
+  channel->op = op;
+  channel->name = op.getName().str();
+  channel->number = unsigned(pipe.channels.size());
+  pipe::ChannelType type = op.getResult().getType();
+  channel->lanes.resize(type.getLanes());
+  for (Lane &lane : channel->lanes)
+    lane.slots.resize(type.getDepth());
+  pipe.channels.push_back(channel);
+  interp.set(op.getResult(), Datum(std::shared_ptr<Object>(channel)));
   return success();
 }
 
 LogicalResult attn::sim::runPipeOp(Operation *op, Interp &interp) {
-  if (auto channel = dyn_cast<pipe::ChannelOp>(op)) {
-    auto made = std::make_shared<Channel>();
-    made->name = channel.getName().str();
-    made->slots.resize(channel.getResult().getType().getDepth());
-    interp.state<PipeState>().channels.push_back(made);
-    interp.set(channel.getResult(), Datum(made));
-    return success();
-  }
-  if (auto roles = dyn_cast<pipe::RolesOp>(op))
-    return runRoles(roles, interp);
-  if (isa<pipe::AcquireOp, pipe::CommitOp, pipe::WaitOp, pipe::ReleaseOp>(op))
-    return runChannelOp(op, interp);
-  if (auto issue = dyn_cast<pipe::IssueOp>(op)) {
-    if (failed(interp.run(issue.getBody())))
-      return failure();
-    interp.set(issue.getFuture(), Datum::make<Future>());
-    return success();
-  }
-  if (auto next = dyn_cast<pipe::NextWorkOp>(op)) {
-    if (next.getOrder() != pipe::WorkOrder::Static)
-      return interp.fail(op, "simulation of dynamic order is not built");
-    auto *plan = interp.get(next.getPlan()).as<PlanHandle>();
-    if (!plan)
-      return interp.fail(op, "needs a plan");
-    int64_t count =
-        next.getMerges() ? plan->header->merges : plan->header->items;
-    int64_t previous = interp.getInt(next.getPrevious());
-    int64_t index = previous < 0 ? interp.cta() : previous + interp.ctas();
-    interp.set(next.getIndex(), Datum::ofInt(index < count ? index : -1));
-    return success();
-  }
+  if (auto x = dyn_cast<pipe::ChannelOp>(op))
+    return declare(x, interp);
+  if (auto x = dyn_cast<pipe::RolesOp>(op))
+    return runRoles(x, interp);
+  if (auto x = dyn_cast<pipe::NextWorkOp>(op))
+    return nextWork(x, interp);
+  if (!interp.state<PipeState>().fibers)
+    return interp.fail(op, "stands outside of the roles");
+  if (std::optional<LogicalResult> result = runSlotOp(op, interp))
+    return *result;
+  if (auto x = dyn_cast<pipe::GatherOp>(op))
+    return gather(x, interp);
+  if (auto x = dyn_cast<pipe::IssueOp>(op))
+    return issue(x, interp);
+  if (auto x = dyn_cast<pipe::JoinOp>(op))
+    return join(x, interp);
   return interp.fail(op, "cannot be interpreted");
 }

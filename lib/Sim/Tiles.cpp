@@ -29,6 +29,7 @@ RowMap attn::sim::makeRowMap(int32_t request, int32_t head, int32_t row0,
   map.qLen = qLen;
   map.kvLen = kvLen;
   map.rows.resize(tileRows);
+  map.whole = tileRows;
   for (int32_t r = 0; r < tileRows; ++r) {
     int64_t t = int64_t(row0) + r;
     RowMap::Row &row = map.rows[r];

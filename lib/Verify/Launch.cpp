@@ -113,6 +113,12 @@ bool Launch::make(workload::Workload &w, const emit::Kernel &kernel, const emit:
   return true;
 }
 
+void Launch::poison() {
+  std::fill(partialO.begin(), partialO.end(), std::nanf(""));
+  std::fill(partialLse.begin(), partialLse.end(), std::nanf(""));
+  queueWords[0] = queueWords[1] = 0;
+}
+
 bool attn::runObject(llvm::ArrayRef<char> object, const emit::Specialisation &s,
                      const Launch &launch, std::string &error) {
   int fd = memfd_create("attn", 0);

@@ -29,6 +29,17 @@ public:
             int32_t splitKeys, int32_t workers, std::string &error);
 
   llvm::ArrayRef<char> params() const { return paramBytes; }
+  /// Fields behind the struct of KernelParams.h, of kernels at L3 that have them:
+  /// room up to `bytes`.
+  llvm::MutableArrayRef<char> extend(size_t bytes) {
+    if (paramBytes.size() < bytes)
+      paramBytes.resize(bytes);
+    return paramBytes;
+  }
+  /// The work queue of dynamic order: taken, CTAs that are done.
+  int32_t *queue() { return queueWords; }
+  /// Partial results become NaN.
+  void poison();
   const attn_plan_header &header() const {
     return *reinterpret_cast<const attn_plan_header *>(plan.data());
   }
@@ -44,6 +55,7 @@ public:
 private:
   std::vector<char> plan, paramBytes;
   std::vector<float> partialO, partialLse;
+  int32_t queueWords[2] = {0, 0};
 };
 
 /// Runs both entries of a linked object over all records, on this thread.

@@ -2,9 +2,8 @@
 
 #include "attn/Verify/VerifyLevels.h"
 
-#include "Launch.h"
+#include "Case.h"
 
-#include "attn/Analysis/ParamLayout.h"
 #include "attn/Compiler/Compiler.h"
 #include "attn/Dialect/Attn/IR/Attn.h"
 #include "attn/Emit/Object.h"
@@ -20,77 +19,6 @@ using namespace mlir;
 using namespace attn;
 
 namespace {
-
-/// One kernel's workload, plan and specialisation facts.
-struct Case {
-  emit::Kernel kernel;
-  emit::Specialisation spec;
-  workload::Workload workload;
-  Launch launch;
-};
-
-workload::Element elementOf(Type type) {
-  if (type.isF32())
-    return workload::Element::F32;
-  return type.isF16() ? workload::Element::F16 : workload::Element::BF16;
-}
-
-/// Fills a case from the problem form (block map and schedule present).
-LogicalResult makeCase(KernelOp kernel, const VerifyOptions &options, Case &out) {
-  FailureOr<emit::Kernel> described = describeKernel(kernel);
-  if (failed(described))
-    return failure();
-  out.kernel = std::move(*described);
-  ScheduleAttr schedule = kernel.getScheduleAttr();
-  out.spec.tileQ = schedule.getTileQ();
-  out.spec.tileK = schedule.getTileK();
-  out.spec.pack = schedule.getPack();
-  out.spec.entry = out.kernel.name;
-  out.spec.mergeEntry = out.kernel.name + "_merge";
-  out.spec.paramsBytes = ParamLayout(kernel).totalBytes();
-
-  auto attention = *kernel.getBody().front().getOps<AttentionOp>().begin();
-  workload::Options inputs;
-  inputs.seed = options.seed;
-  inputs.element = elementOf(cast<attn::TensorType>(attention.getQuery().getType()).getElement());
-  inputs.output = elementOf(cast<attn::TensorType>(attention.getOutput().getType()).getElement());
-  std::string error;
-  if (!workload::Workload::make(workloadDescOf(out.kernel), options.batch, inputs, out.workload,
-                                error) ||
-      !out.launch.make(out.workload, out.kernel, out.spec, options.splitKeys, options.ctas, error))
-    return kernel.emitError(error);
-  return success();
-}
-
-LevelResult judge(Case &c, StringRef level, bool ran, const std::string &error) {
-  LevelResult result;
-  result.kernel = c.kernel.name;
-  result.level = level.str();
-  if (ran)
-    result.verdict = c.workload.check();
-  else
-    result.verdict.message = error;
-  result.ok = result.verdict.ok;
-  return result;
-}
-
-/// Runs kernel and merge kernel of a lowered module in the interpreter.
-LevelResult interpret(Case &c, ModuleOp module, StringRef level, const VerifyOptions &options) {
-  sim::LaunchOptions launch;
-  launch.ctas = options.ctas;
-  launch.forceExact = options.forceExact;
-  launch.failCheck = options.failCheck;
-  c.workload.poisonOutputs();
-  std::string error;
-  bool ran = true;
-  for (StringRef entry : {StringRef(c.spec.entry), StringRef(c.spec.mergeEntry)}) {
-    Operation *op = SymbolTable::lookupSymbolIn(module, entry);
-    if (!op)
-      error = "module has no kernel " + entry.str();
-    ran = ran && op && succeeded(sim::runKernel(op, c.launch.params(), launch, error));
-  }
-  return judge(c, level, ran, error);
-}
 
 /// The highest CPU level that this machine runs.
 const CpuLevel &hostLevel() {
@@ -127,8 +55,9 @@ FailureOr<LevelResult> runOnCPU(Case &c, ModuleOp tiles, const VerifyOptions &op
   return judge(c, "tiles-cpu", ran, error);
 }
 
-/// The L0 module that is verified: fewer heads, another element type.
-OwningOpRef<ModuleOp> prepare(ModuleOp source, const VerifyOptions &options) {
+} // namespace
+
+OwningOpRef<ModuleOp> attn::prepareSource(ModuleOp source, const VerifyOptions &options) {
   OwningOpRef<ModuleOp> module =
       options.kvHeads > 0 ? withFewerHeads(source, options.kvHeads) : source.clone();
   Builder b(module->getContext());
@@ -141,14 +70,12 @@ OwningOpRef<ModuleOp> prepare(ModuleOp source, const VerifyOptions &options) {
   return module;
 }
 
-LoweringOptions loweringOf(const VerifyOptions &options) {
+static LoweringOptions loweringOf(const VerifyOptions &options) {
   LoweringOptions lowering;
   lowering.target = options.target;
   lowering.schedule = options.schedule;
   return lowering;
 }
-
-} // namespace
 
 FailureOr<std::vector<LevelResult>> attn::verifyLowered(ModuleOp source, ModuleOp lowered,
                                                         StringRef level,
@@ -162,7 +89,7 @@ FailureOr<std::vector<LevelResult>> attn::verifyLowered(ModuleOp source, ModuleO
     Case c;
     if (failed(makeCase(kernel, options, c)))
       return failure();
-    results.push_back(interpret(c, lowered, level, options));
+    results.push_back(interpretSeeds(c, lowered, level, options));
   }
   return results;
 }
@@ -170,7 +97,7 @@ FailureOr<std::vector<LevelResult>> attn::verifyLowered(ModuleOp source, ModuleO
 FailureOr<std::vector<LevelResult>> attn::verifyEachLevel(ModuleOp source,
                                                           const VerifyOptions &options) {
   sim::registerFragKernels();
-  OwningOpRef<ModuleOp> module = prepare(source, options);
+  OwningOpRef<ModuleOp> module = prepareSource(source, options);
   LoweringOptions lowering = loweringOf(options);
   OwningOpRef<ModuleOp> problem = lowerTo(*module, lowering, Level::Problem);
   OwningOpRef<ModuleOp> tiles = problem ? lowerTo(*module, lowering, Level::Tiles) : nullptr;
@@ -194,8 +121,8 @@ FailureOr<std::vector<LevelResult>> attn::verifyEachLevel(ModuleOp source,
       return failure();
     results.push_back(std::move(*cpu));
     if (pipe) {
-      results.push_back(interpret(c, *pipe, "pipe", options));
-      results.push_back(interpret(c, *frag, "frag", options));
+      results.push_back(interpretSeeds(c, *pipe, "pipe", options));
+      results.push_back(interpretSeeds(c, *frag, "frag", options));
     }
   }
   return results;

@@ -9,12 +9,20 @@
 //       runs a module that was lowered (and perhaps changed) elsewhere, at the
 //       level it is on; the problem gives its inputs and its reference
 //
+//   attn-sim llama3.mlir --seeds=20 --schedule=random
+//       roles, warps and agents at the same time, under 20 random schedules; a
+//       failing one is replayed by --first-seed=<its seed> --seeds=1
+//   attn-sim llama3.mlir --seeds=4 --mutants
+//       breaks each barrier, wait, fence, phase, count and release in turn; each
+//       mutant must be found, or be shown the same as the kernel
+//
 // Prints a line a kernel and level; the exit status is 1 if one disagrees.
 //
 //===----------------------------------------------------------------------===//
 
 #include "attn/Dialect/Attn/IR/Attn.h"
 #include "attn/InitAll.h"
+#include "attn/Verify/Mutants.h"
 #include "attn/Verify/VerifyLevels.h"
 
 #include "mlir/IR/MLIRContext.h"
@@ -22,6 +30,8 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/InitLLVM.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace attn;
@@ -37,9 +47,28 @@ static cl::opt<std::string> loweredFile("lowered", cl::value_desc("file"),
 static cl::opt<std::string> target("target", cl::init("sm_80"),
                                    cl::desc("target to lower for"),
                                    cl::cat(category));
-static cl::opt<std::string>
-    schedule("schedule", cl::value_desc("field=value,..."),
-             cl::desc("override fields of the schedule"), cl::cat(category));
+static cl::list<std::string>
+    schedules("schedule", cl::value_desc("rr|random|adversarial|field=value,..."),
+              cl::desc("who runs next, with --seeds; or override fields of the "
+                       "schedule"),
+              cl::cat(category));
+static cl::opt<int> seeds("seeds", cl::init(0),
+                          cl::desc("schedules to run pipe and frag under (0: in "
+                                   "lock step)"),
+                          cl::cat(category));
+static cl::opt<uint64_t> firstSeed("first-seed", cl::init(0),
+                                   cl::desc("of the schedules"),
+                                   cl::cat(category));
+static cl::opt<bool> mutants("mutants",
+                             cl::desc("break the kernel in every way it can be"),
+                             cl::cat(category));
+static cl::opt<bool> listMutants("list-mutants",
+                                 cl::desc("with --mutants: a line a mutant"),
+                                 cl::cat(category));
+static cl::opt<unsigned> explore("explore", cl::init(200),
+                                 cl::desc("runs of the exhaustive search for a "
+                                          "mutant that no seed finds"),
+                                 cl::cat(category));
 static cl::opt<std::string> batchText("batch",
                                       cl::init("q=5,1,0,17;kv=7,30,4,0"),
                                       cl::desc("lengths of the requests"),
@@ -80,6 +109,43 @@ static StringRef levelOf(ModuleOp module) {
   return level;
 }
 
+/// Prints what became of each mutant; 1 if one lives.
+static int runMutants(ModuleOp source, ModuleOp lowered,
+                      const VerifyOptions &options) {
+  MutantOptions how;
+  how.exploreRuns = explore;
+  FailureOr<std::vector<MutantResult>> results =
+      verifyMutants(source, lowered, lowered ? levelOf(lowered) : StringRef(),
+                    options, how);
+  if (failed(results))
+    return 1;
+  size_t caught = 0, same = 0, alive = 0;
+  std::map<std::string, size_t> verdicts;
+  for (const MutantResult &r : *results) {
+    bool lives = r.fate == MutantResult::Alive;
+    (r.fate == MutantResult::Caught ? caught : lives ? alive : same)++;
+    if (r.fate == MutantResult::Caught)
+      ++verdicts[nameOf(r.report.verdict).str()];
+    if (r.fate == MutantResult::Caught && !listMutants)
+      continue;
+    llvm::outs() << llvm::left_justify(r.kernel, 16) << " "
+                 << llvm::left_justify(r.level, 6) << " "
+                 << llvm::left_justify(r.name, 44) << " ";
+    if (r.fate == MutantResult::Caught)
+      llvm::outs() << nameOf(r.report.verdict) << ": " << r.report.message;
+    else
+      llvm::outs() << (lives ? "NOT FOUND " : "equivalent ") << r.reason;
+    llvm::outs() << "\n";
+  }
+  llvm::outs() << results->size() << " mutants: " << caught << " caught, "
+               << same << " equivalent, " << alive << " not found";
+  for (auto &[name, count] : verdicts)
+    llvm::outs() << (&name == &verdicts.begin()->first ? "; " : ", ") << count
+                 << " " << name;
+  llvm::outs() << "\n";
+  return alive ? 1 : 0;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
@@ -91,7 +157,16 @@ int main(int argc, char **argv) {
   if (!workload::parseBatch(batchText, options.batch, error))
     return refuse(error);
   options.target = target;
-  options.schedule = schedule;
+  for (const std::string &text : schedules)
+    if (auto kind = sim::parseScheduleKind(text))
+      options.kind = *kind;
+    else if (text.find('=') == std::string::npos)
+      return refuse("unknown schedule '" + text +
+                    "' (known: rr, random, adversarial, or field=value)");
+    else
+      options.schedule += (options.schedule.empty() ? "" : ",") + text;
+  options.seeds = mutants ? std::max(1, int(seeds)) : int(seeds);
+  options.firstSeed = firstSeed;
   options.element = dtype;
   options.kvHeads = kvHeads;
   options.splitKeys = splitKeys;
@@ -107,16 +182,18 @@ int main(int argc, char **argv) {
   if (!source)
     return 1;
 
-  FailureOr<std::vector<LevelResult>> results;
-  if (loweredFile.empty()) {
-    results = verifyEachLevel(*source, options);
-  } else {
-    OwningOpRef<ModuleOp> lowered =
-        parseSourceFile<ModuleOp>(loweredFile, &context);
+  OwningOpRef<ModuleOp> lowered;
+  if (!loweredFile.empty()) {
+    lowered = parseSourceFile<ModuleOp>(loweredFile, &context);
     if (!lowered)
       return 1;
-    results = verifyLowered(*source, *lowered, levelOf(*lowered), options);
   }
+  if (mutants)
+    return runMutants(*source, lowered ? *lowered : nullptr, options);
+
+  FailureOr<std::vector<LevelResult>> results =
+      lowered ? verifyLowered(*source, *lowered, levelOf(*lowered), options)
+              : verifyEachLevel(*source, options);
   if (failed(results))
     return 1;
 
@@ -132,9 +209,18 @@ int main(int argc, char **argv) {
                    << llvm::format("%.1e", r.verdict.comparison.tensorLimit)
                    << ", LSE "
                    << llvm::format("%.1e", r.verdict.comparison.lseError)
-                   << ", " << r.verdict.rows << " rows\n";
-    else
+                   << ", " << r.verdict.rows << " rows"
+                   << (r.runs > 1 ? ", " + std::to_string(r.runs) + " schedules"
+                                  : "")
+                   << "\n";
+    else if (options.seeds > 0 && r.report.verdict != sim::Verdict::Correct) {
+      llvm::outs() << "FAILED  " << nameOf(r.report.verdict) << " ("
+                   << r.report.schedule << " schedule, seed " << r.report.seed
+                   << ")\n";
+      r.report.print(llvm::outs());
+    } else {
       llvm::outs() << "FAILED  " << r.verdict.message << "\n";
+    }
   }
   return ok ? 0 : 1;
 }

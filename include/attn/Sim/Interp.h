@@ -17,6 +17,8 @@
 #define ATTN_SIM_INTERP_H
 
 #include "attn/Sim/Scalar.h"
+#include "attn/Sim/Scheduler.h"
+#include "attn/Sim/Verdict.h"
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/ArrayRef.h"
@@ -29,13 +31,28 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace attn::sim {
+
+struct PipeTrace;
 
 struct LaunchOptions {
   int32_t ctas = 1;
   bool forceExact = false; ///< speculations run with exact = true
   bool failCheck = false;  ///< every speculation's check says no
+  /// Who runs next, and which CTA takes which item of a dynamic order.
+  ScheduleKind schedule = ScheduleKind::RoundRobin;
+  uint64_t seed = 0;
+  /// Not null: used instead of `schedule`, e.g. an Explorer.
+  Scheduler *scheduler = nullptr;
+  /// Decisions of the scheduler in one CTA before a run is given up.
+  uint64_t maxSteps = 1 << 24;
+  /// CTA that takes each item of a dynamic order; by `schedule` and `seed` where
+  /// it has no entry.  A test that goes through all of them sees every stream.
+  std::vector<int32_t> takers;
+  /// Not null: gets the channel ops of each CTA that ran roles (L2).
+  std::vector<PipeTrace> *traces = nullptr;
 };
 
 /// Base of everything that is not a scalar.
@@ -88,10 +105,13 @@ class Interp {
 public:
   Interp(llvm::ArrayRef<char> params, const LaunchOptions &options,
          int32_t cta = 0);
+  /// A fiber of `parent`: starts with its values and has its own from then on;
+  /// handlers, their state and the report are shared.
+  explicit Interp(Interp &parent);
 
   /// Handler of a dialect by namespace.  scf, arith and math are there.
   void addHandler(llvm::StringRef dialect, Handler handler) {
-    handlers[dialect] = std::move(handler);
+    root->handlers[dialect] = std::move(handler);
   }
 
   //===--- values ---------------------------------------------------------===//
@@ -115,8 +135,9 @@ public:
   mlir::LogicalResult runOp(mlir::Operation *op);
 
   /// Records "op: message" and returns failure.  The first message stays.
-  mlir::LogicalResult fail(mlir::Operation *op, const llvm::Twine &message);
-  const std::string &error() const { return message; }
+  mlir::LogicalResult fail(mlir::Operation *op, const llvm::Twine &message,
+                           Verdict verdict = Verdict::NotRun);
+  Report &report() { return root->ownReport; }
 
   //===--- the launch -----------------------------------------------------===//
   llvm::ArrayRef<char> params() const { return bytes; }
@@ -133,17 +154,18 @@ public:
 
   /// The handler's own state, made at first use.
   template <class T> T &state() {
-    for (auto &s : states)
+    for (auto &s : root->states)
       if (T *found = dynamic_cast<T *>(s.get()))
         return *found;
-    states.push_back(std::make_unique<T>());
-    return static_cast<T &>(*states.back());
+    root->states.push_back(std::make_unique<T>());
+    return static_cast<T &>(*root->states.back());
   }
 
 private:
   mlir::LogicalResult runScf(mlir::Operation *op);
   mlir::LogicalResult runScalar(mlir::Operation *op);
 
+  Interp *root; ///< the CTA's own
   llvm::ArrayRef<char> bytes;
   LaunchOptions launch;
   int32_t ctaIndex;
@@ -151,7 +173,7 @@ private:
   llvm::DenseMap<mlir::Operation *, ScalarInstr> decoded;
   llvm::StringMap<Handler> handlers;
   llvm::SmallVector<std::unique_ptr<HandlerState>> states;
-  std::string message;
+  Report ownReport;
 };
 
 /// Runs one CTA of a kernel that is not `attn.kernel`: L3 registers
@@ -165,6 +187,12 @@ void registerKernelRunner(llvm::StringRef opName, KernelRunner runner);
 mlir::LogicalResult runKernel(mlir::Operation *kernel,
                               llvm::ArrayRef<char> params,
                               const LaunchOptions &options, std::string &error);
+
+/// The same with everything that is known of a failure.  `correct` only says
+/// that the run ended well: the caller compares the values.
+mlir::LogicalResult runKernel(mlir::Operation *kernel,
+                              llvm::ArrayRef<char> params,
+                              const LaunchOptions &options, Report &report);
 
 } // namespace attn::sim
 

@@ -30,6 +30,8 @@ struct Tile : Object {
   std::vector<float> data;
   /// Not empty: the slot that held this tile was given back; names it.
   std::string released;
+  /// A slice shares its tile's fate.
+  std::shared_ptr<Tile> whole;
 };
 
 struct RowVec : Object {
@@ -46,6 +48,8 @@ struct RowMap : Object {
   };
   int32_t request = 0, qBegin = 0, qLen = 0, kvLen = 0;
   std::vector<Row> rows;
+  /// Of a slice: its first row in the whole tile, and that tile's rows.
+  int32_t first = 0, whole = 0;
 };
 
 /// The row map of attn.row_map.

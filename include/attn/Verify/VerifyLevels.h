@@ -14,6 +14,8 @@
 #ifndef ATTN_VERIFY_VERIFYLEVELS_H
 #define ATTN_VERIFY_VERIFYLEVELS_H
 
+#include "attn/Sim/Scheduler.h"
+#include "attn/Sim/Verdict.h"
 #include "attn/Workload/Workload.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -35,12 +37,19 @@ struct VerifyOptions {
   uint64_t seed = 1;
   bool forceExact = false; ///< speculations run exact
   bool failCheck = false;  ///< every speculation is redone
+  /// Not 0: pipe and frag run with roles, warps and agents at the same time, once
+  /// a seed from `firstSeed` on.
+  int32_t seeds = 0;
+  uint64_t firstSeed = 0;
+  sim::ScheduleKind kind = sim::ScheduleKind::Random;
 };
 
 struct LevelResult {
   std::string kernel, level;
   bool ok = false;
   workload::Verdict verdict;
+  sim::Report report; ///< of the last run
+  int32_t runs = 0;
 };
 
 /// Runs every kernel of the L0 module at every level that the target has.

@@ -77,3 +77,14 @@ frag.kernel @store_pairs threads 32 smem 0 params 200 {
   frag.store %t, %p, %offsets, %live : !b, !frag.ptr<bf16>, !offsets, !live
   frag.return
 }
+
+// -----
+
+frag.kernel @vote threads 128 smem 0 params 200 {
+  %true = arith.constant true
+  %v = frag.splat %true : i1 -> !frag.vec<64xi1, #frag.layout<"wgmma_c", warps = 4>>
+  // expected-error @below {{scope warp is not built for PTX; cta is}}
+  // expected-error @below {{failed to legalize operation 'frag.any'}}
+  %a = frag.any %v scope warp : !frag.vec<64xi1, #frag.layout<"wgmma_c", warps = 4>>
+  frag.return
+}

@@ -48,7 +48,7 @@ attn.kernel @two_roles(%o: !O, %plan: !attn.plan) attributes {schedule = #sched}
   pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 2, replicas = 2, regs = 0>], place = {default = "all"}, agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 1>>
 attn.kernel @replicas(%o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   // expected-error @+1 {{role 'all' has 2 replicas but level L3 is built for 1}}
-  pipe.roles [#pipe.role<"all", warps = 2, replicas = 2, regs = 0>] {
+  pipe.roles [#pipe.role<"all", warps = 2, replicas = 2, regs = 0>] (%rank) {
   }
   attn.return
 }

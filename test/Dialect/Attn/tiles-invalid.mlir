@@ -386,3 +386,27 @@ func.func private @f(%t: !T) {
   }
   return
 }
+
+// -----
+
+func.func private @f(%rows: !attn.rows<128>, %i: i32) {
+  // expected-error @below {{cannot cut 128 rows into 3 equal parts}}
+  %x = attn.slice_rows %rows[%i] of 3 : !attn.rows<128> -> !attn.rows<42>
+  return
+}
+
+// -----
+
+func.func private @f(%rows: !attn.rows<128>, %i: i32) {
+  // expected-error @below {{gives 32 rows but a part has 64}}
+  %x = attn.slice_rows %rows[%i] of 2 : !attn.rows<128> -> !attn.rows<32>
+  return
+}
+
+// -----
+
+func.func private @f(%t: !attn.tile<128x64xf32>, %i: i32) {
+  // expected-error @below {{gives '!attn.tile<64x32xf32>' from '!attn.tile<128x64xf32>'}}
+  %x = attn.slice_tile %t[%i] of 2 : !attn.tile<128x64xf32> -> !attn.tile<64x32xf32>
+  return
+}

@@ -141,6 +141,12 @@ func.func private @rest(%i: i32, %k: !KT, %q: !Q, %kv: !K, %rows: !rows, %n: !N,
   attn.copy_query %slot, %q, %rows : !KT, !Q, !rows
   // CHECK: attn.copy_kv
   attn.copy_kv %slot, %kv request %i kv_head %i kv_begin %i k0 %i kv1 %i : !KT, !K
+  // CHECK: attn.zero_rows %{{.*}} from %[[i]] : !attn.tile<64x128xbf16>
+  attn.zero_rows %slot from %i : !KT
+  // CHECK: attn.slice_rows %{{.*}}[%[[i]]] of 2 : !attn.rows<128> -> !attn.rows<64>
+  %half = attn.slice_rows %rows[%i] of 2 : !rows -> !attn.rows<64>
+  // CHECK: attn.slice_tile %{{.*}}[%[[i]]] of 2 : !attn.tile<64x128xbf16> -> !attn.tile<32x128xbf16>
+  %part = attn.slice_tile %k[%i] of 2 : !KT -> !attn.tile<32x128xbf16>
   // CHECK: attn.state_finish %{{.*}}, %{{.*}} : !attn.state<128x128, none> -> !attn.tile<128x128xf32>
   %f = attn.state_finish %n, %c : !N -> !T
   // CHECK: attn.for_kv full ascending tile_k 8 from %{{.*}} to %{{.*}} base %{{.*}} (%j, %k0) {

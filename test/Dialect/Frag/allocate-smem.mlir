@@ -27,3 +27,29 @@ frag.kernel @large threads 32 smem 0 params 200 {
   %q = frag.smem "q" at -1 : !frag.ring<16384x32768xbf16, swizzle = 128, slots = 64>
   frag.return
 }
+
+// -----
+
+// Rings, then words, then barriers.
+// CHECK-LABEL: frag.kernel @roles threads 128 smem 2200
+frag.kernel @roles threads 128 smem 0 params 200 {
+  // CHECK: frag.bars "full" at 2128
+  %f = frag.bars "full" at -1 count 1 : !frag.bars<slots = 2>
+  // CHECK: frag.words "work" at 2048
+  %w = frag.words "work" at -1 : !frag.words<10, slots = 2>
+  // CHECK: frag.smem "q" at 0
+  %q = frag.smem "q" at -1 : !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+  // CHECK: frag.bars "verdict" at 2144
+  %x = frag.bars "verdict" at -1 count 4 : !frag.bars<slots = 3, lanes = 2>
+  // CHECK: frag.bars "tail" at 2192
+  %t = frag.bars "tail" at -1 count 1 : !frag.bars<slots = 1>
+  frag.return
+}
+
+// -----
+
+frag.kernel @words_twice threads 32 smem 0 params 200 {
+  // expected-error @+1 {{words 'w' already has offset 16}}
+  %w = frag.words "w" at 16 : !frag.words<1, slots = 1>
+  frag.return
+}

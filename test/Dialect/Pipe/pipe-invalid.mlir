@@ -194,3 +194,192 @@ func.func @f(%k: !pipe.channel<f32, depth = 1>) {
   %x, %s = pipe.wait %k : !pipe.channel<f32, depth = 1> -> f32, !pipe.slot<i32>
   return
 }
+
+// -----
+
+// expected-error @+1 {{channel has 33 lanes but needs 1 to 32}}
+func.func private @f(!pipe.channel<f32, depth = 1, lanes = 33>)
+
+// -----
+
+// expected-error @+1 {{message of 65 words but 1 to 64 are possible}}
+func.func private @f(!pipe.words<65>)
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{has 1 initial tokens but its depth is 2}}
+  %x = pipe.channel "x" from "a" to ["b"] initial 1 : !pipe.channel<!pipe.words<1>, depth = 2>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{has initial tokens but holds 'f32', not words}}
+  %x = pipe.channel "x" from "a" to ["b"] initial 2 : !pipe.channel<f32, depth = 2>
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{region of role "a" has 0 arguments but a role of 2 replicas has 1}}
+  pipe.roles [#pipe.role<"a", warps = 1, replicas = 2, regs = 0>] {
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{region of role "a" has 1 arguments but a role of 1 replicas has 0}}
+  pipe.roles [#pipe.role<"a", warps = 1, replicas = 1, regs = 0>] (%rank) {
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{rank of role "a" is 'i64' but must be i32}}
+  "pipe.roles"() <{roles = [#pipe.role<"a", warps = 1, replicas = 2, regs = 0>]}> ({
+  ^bb0(%rank: i64):
+    "pipe.yield"() : () -> ()
+  }) : () -> ()
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error @+1 {{role "a" yields a value}}
+  pipe.roles [#pipe.role<"a", warps = 1, replicas = 1, regs = 0>] {
+    pipe.yield %x : f32
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{agent 'dma' is not known (known: threads, cp_async, tma, mma)}}
+  %f = pipe.issue dma {
+  }
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error @+1 {{region yields 2 values but 1 is possible}}
+  %f = pipe.issue mma {
+    pipe.yield %x, %x : f32, f32
+  }
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error @+1 {{future is '!pipe.future<i32>' but the region's is '!pipe.future<f32>'}}
+  %f = "pipe.issue"() <{agent = #pipe<agent mma>}> ({
+    "pipe.yield"(%x) : (f32) -> ()
+  }) : () -> !pipe.future<i32>
+  return
+}
+
+// -----
+
+// A commit waits for copies; the value of a product is had by joining it.
+func.func @f(%s: !pipe.slot<f32>, %x: f32) {
+  // expected-note @+1 {{prior use here}}
+  %f = pipe.issue mma {
+    pipe.yield %x : f32
+  }
+  // expected-error @+1 {{expects different type than prior uses}}
+  pipe.commit %s after %f : !pipe.slot<f32>
+  return
+}
+
+// -----
+
+func.func @f() {
+  %x = pipe.channel "x" from "a" to ["b"] : !pipe.channel<!pipe.words<1>, depth = 1>
+  // expected-error @+1 {{takes a slot of '!pipe.words<1>' but words go through pipe.send and pipe.recv}}
+  %s = pipe.acquire %x : !pipe.channel<!pipe.words<1>, depth = 1> -> !pipe.slot<!pipe.words<1>>
+  return
+}
+
+// -----
+
+func.func @f() {
+  %x = pipe.channel "x" from "a" to ["b"] : !pipe.channel<!pipe.words<1>, depth = 1>
+  // expected-error @+1 {{takes a slot of '!pipe.words<1>' but words go through pipe.send and pipe.recv}}
+  %p, %s = pipe.wait %x : !pipe.channel<!pipe.words<1>, depth = 1> -> !pipe.words<1>, !pipe.slot<!pipe.words<1>>
+  return
+}
+
+// -----
+
+func.func @f(%w: i32) {
+  %x = pipe.channel "x" from "a" to ["b"] : !pipe.channel<f32, depth = 1>
+  // expected-error @+1 {{needs a channel of words but it holds 'f32'}}
+  pipe.send %x(%w) : !pipe.channel<f32, depth = 1>
+  return
+}
+
+// -----
+
+func.func @f(%w: i32) {
+  %x = pipe.channel "x" from "a" to ["b"] : !pipe.channel<f32, depth = 1>
+  // expected-error @+1 {{needs a channel of words but it holds 'f32'}}
+  pipe.recv %x : !pipe.channel<f32, depth = 1>
+  return
+}
+
+// -----
+
+func.func @f(%w: i32) {
+  %x = pipe.channel "x" from "a" to ["b"] : !pipe.channel<!pipe.words<2>, depth = 1>
+  // expected-error @+1 {{sends 1 words but the channel holds 2}}
+  pipe.send %x(%w) : !pipe.channel<!pipe.words<2>, depth = 1>
+  return
+}
+
+// -----
+
+func.func @f(%w: i32) {
+  %x = pipe.channel "x" from "a" to ["a"] : !pipe.channel<!pipe.words<1>, depth = 1>
+  pipe.roles [#pipe.role<"a", warps = 1, replicas = 2, regs = 0>] (%rank) {
+    // expected-error @+1 {{channel has 1 lanes but its producer has 2 replicas}}
+    pipe.send %x(%rank) : !pipe.channel<!pipe.words<1>, depth = 1>
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  pipe.roles [#pipe.role<"a", warps = 1, replicas = 2, regs = 0>] (%rank) {
+    // expected-error @+1 {{gathers from 3 replicas but the role has 2}}
+    %x:3 = pipe.gather 3 of %rank : i32
+  }
+  return
+}
+
+// -----
+
+func.func @f(%w: i32) {
+  // expected-error @+1 {{gathers from 0 replicas but 1 to 32 are possible}}
+  pipe.gather 0 of %w : i32
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{needs at least 1 value}}
+  "pipe.gather"() <{replicas = 2 : i32}> : () -> ()
+  return
+}

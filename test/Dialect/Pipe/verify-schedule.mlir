@@ -297,15 +297,3 @@ func.func @future_leaves(%c: i1) {
   }
   return
 }
-
-// -----
-
-#a = #pipe.role<"a", warps = 4, replicas = 1, regs = 0>
-#b = #pipe.role<"b", warps = 4, replicas = 1, regs = 0>
-func.func @roles() {
-  // expected-error @+1 {{verification of 2 roles is not built; 1 is}}
-  pipe.roles [#a, #b] {
-  }, {
-  }
-  return
-}

@@ -424,8 +424,8 @@ oracle::Comparison SimFixture::run(mlir::ModuleOp module,
   }
 
   // The parameter struct.
-  KernelOp kernel = module.lookupSymbol<KernelOp>("k");
-  KernelOp merge = module.lookupSymbol<KernelOp>("k_merge");
+  KernelOp kernel = module.lookupSymbol<KernelOp>(shape.name);
+  KernelOp merge = module.lookupSymbol<KernelOp>(shape.name + "_merge");
   ParamLayout layout(kernel);
   Bytes params(layout.totalBytes());
   std::vector<float> partialO(size_t(capacity.slots) * shape.tileQ *
@@ -504,9 +504,18 @@ oracle::Comparison SimFixture::run(mlir::ModuleOp module,
     return failed;
 
   llvm::ArrayRef<char> bytes(params.data(), layout.totalBytes());
-  for (mlir::Operation *op : {kernel.getOperation(), merge.getOperation()})
-    if (mlir::failed(sim::runKernel(op, bytes, options, error)))
-      return failed;
+  report = sim::Report();
+  for (mlir::Operation *op : {kernel.getOperation(), merge.getOperation()}) {
+    sim::LaunchOptions launch = options;
+    if (op == merge)
+      launch.traces = nullptr;
+    if (mlir::succeeded(sim::runKernel(op, bytes, launch, report)))
+      continue;
+    error = report.message;
+    for (const sim::ReportNote &note : report.notes)
+      error += "; " + note.text;
+    return failed;
+  }
 
   lastO.clear();
   lastLse.clear();
@@ -519,7 +528,10 @@ oracle::Comparison SimFixture::run(mlir::ModuleOp module,
     lastLse.push_back(
         oracle::loadElement(oracle::Element::F32, lse.bytes.data(), index));
   }
-  return oracle::compare(expected, lastO.data(),
-                         shape.softmax ? lastLse.data() : nullptr,
-                         oracle::toleranceOf(element, element));
+  oracle::Comparison compared = oracle::compare(
+      expected, lastO.data(), shape.softmax ? lastLse.data() : nullptr,
+      oracle::toleranceOf(element, element));
+  if (!compared.ok)
+    report.give(sim::Verdict::WrongValues, compared.message);
+  return compared;
 }

@@ -33,6 +33,7 @@ struct KernelShape {
   bool frozen = false; ///< speculate; closed kernels only
   std::string hooks;   ///< body of the variant
   int32_t depth = 2, skew = -1;
+  std::string name = "k"; ///< of the kernel; the merge kernel's has _merge
 };
 
 /// The kernel @k and its merge kernel @k_merge.
@@ -52,6 +53,11 @@ public:
   bool toPipe(mlir::ModuleOp module);
   bool verifySchedule(mlir::ModuleOp module);
 
+  /// A worked kernel of test/Sim/Inputs with tiles and head dim of 16, which
+  /// `shape` then describes.
+  mlir::OwningOpRef<mlir::ModuleOp> parseWorked(const std::string &file,
+                                                KernelShape &shape);
+
   /// Plans the batch, runs @k and @k_merge, compares with the oracle.
   oracle::Comparison run(mlir::ModuleOp module, const KernelShape &shape,
                          const Batch &batch, std::string &error,
@@ -65,6 +71,8 @@ public:
   std::vector<uint32_t> params;
   std::vector<float> table;
   std::vector<float> lastO, lastLse;
+  /// Of the last run; `wrong values` if it disagrees with the oracle.
+  sim::Report report;
 };
 
 } // namespace attn::test

@@ -109,6 +109,31 @@ LogicalResult CopyKVOp::verify() {
                  {TensorRole::Key, TensorRole::Value});
 }
 
+/// `part` must be one of `parts` equal groups of `whole` rows.
+static LogicalResult verifySlice(Operation *op, int64_t whole, int64_t part,
+                                 int64_t parts) {
+  if (parts < 1 || whole % parts != 0)
+    return op->emitOpError("cannot cut ")
+           << whole << " rows into " << parts << " equal parts";
+  if (part != whole / parts)
+    return op->emitOpError("gives ") << part << " rows but a part has "
+                                     << whole / parts;
+  return success();
+}
+
+LogicalResult SliceRowsOp::verify() {
+  return verifySlice(*this, getRows().getType().getRows(),
+                     getResult().getType().getRows(), getParts());
+}
+
+LogicalResult SliceTileOp::verify() {
+  TileType whole = getTile().getType(), part = getResult().getType();
+  if (whole.getCols() != part.getCols() ||
+      whole.getElement() != part.getElement())
+    return emitOpError("gives ") << part << " from " << whole;
+  return verifySlice(*this, whole.getRows(), part.getRows(), getParts());
+}
+
 LogicalResult StoreOp::verify() {
   CHECK(hasRole(*this, getOutput().getType(), TensorRole::Output));
   CHECK(sameRows(*this, "tile", getTile().getType(), "row map",

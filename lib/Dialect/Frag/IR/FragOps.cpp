@@ -19,6 +19,18 @@ using namespace attn::frag;
 // Kernel
 //===----------------------------------------------------------------------===//
 
+/// Warps that run `op` together.
+static int32_t warpsAt(Operation *op) {
+  for (Region *region = op->getParentRegion(); region;
+       region = region->getParentRegion()) {
+    if (auto dispatch = dyn_cast<RoleDispatchOp>(region->getParentOp()))
+      return dispatch.getRole(region->getRegionNumber()).getActive();
+    if (auto kernel = dyn_cast<KernelOp>(region->getParentOp()))
+      return int32_t(kernel.getThreads()) / 32;
+  }
+  return 0;
+}
+
 LogicalResult KernelOp::verify() {
   int32_t threads = getThreads();
   if (threads < 32 || threads > 1024 || threads % 32)
@@ -33,21 +45,39 @@ LogicalResult KernelOp::verify() {
   Block &body = getBody().front();
   if (body.empty() || !isa<ReturnOp>(body.back()))
     return emitOpError() << "body must end with frag.return";
-  // One kind of thread: every layout covers the CTA.
-  int32_t warps = threads / 32;
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  int32_t threads = getThreads();
   WalkResult result = walk([&](Operation *op) {
+    // Layouts cover the threads that run the op: the CTA or a role's replica.
+    int32_t warps = warpsAt(op);
     for (Type type : op->getResultTypes()) {
       LayoutAttr layout;
       if (auto reg = dyn_cast<RegType>(type))
         layout = reg.getLayout();
       else if (auto vec = dyn_cast<VecType>(type))
         layout = vec.getLayout();
+      else if (auto inflight = dyn_cast<InflightType>(type))
+        layout = inflight.getLayout();
       if (layout && layout.getWarps() != warps) {
         op->emitOpError() << "has a layout of " << layout.getWarps()
-                          << " warps but the kernel has " << warps;
+                          << " warps but the "
+                          << (warps == threads / 32 ? "kernel" : "role")
+                          << " has " << warps;
         return WalkResult::interrupt();
       }
     }
+    if (auto tmap = dyn_cast<TmapOp>(op))
+      if (int32_t(tmap.getOffset()) + TmapOp::bytes >
+          int32_t(getParamsBytes())) {
+        tmap.emitOpError() << "takes " << TmapOp::bytes << " bytes at "
+                           << int32_t(tmap.getOffset())
+                           << " but the parameter struct has "
+                           << int32_t(getParamsBytes());
+        return WalkResult::interrupt();
+      }
     if (auto param = dyn_cast<ParamOp>(op)) {
       int64_t size = isa<PtrType>(param.getType())
                          ? 8
@@ -358,13 +388,27 @@ LogicalResult CpAsyncOp::verifyRegions() {
 // Reductions and packing
 //===----------------------------------------------------------------------===//
 
+/// Does each thread hold the same rows in the same order?  True for the layouts
+/// of an accumulator and of its quad transpose.
+static bool sameRows(VecType vec, RegType tile) {
+  layout::Layout a = layoutOf(vec), b = layoutOf(tile);
+  if (a.getThreads() != b.getThreads() ||
+      a.rowsPerThread() != b.rowsPerThread())
+    return false;
+  for (unsigned thread = 0; thread < a.getThreads(); ++thread)
+    for (unsigned i = 0; i < a.rowsPerThread(); ++i)
+      if (a.rowOf(thread, i) != b.rowOf(thread, i))
+        return false;
+  return true;
+}
+
 /// Does a vector belong to the rows of a tile?
 static LogicalResult verifyRowsOf(Operation *op, StringRef name, VecType vec,
                                   RegType tile) {
   if (vec.getRows() != tile.getRows())
     return op->emitOpError() << name << " has " << vec.getRows()
                              << " rows but the tile has " << tile.getRows();
-  if (vec.getLayout() != tile.getLayout())
+  if (vec.getLayout() != tile.getLayout() && !sameRows(vec, tile))
     return op->emitOpError() << name << " has " << vec.getLayout()
                              << " but the tile has " << tile.getLayout();
   return success();
@@ -398,6 +442,45 @@ LogicalResult ReduceQuadOp::verify() {
                          << " rows but the vector has " << in.getRows();
   if (in.getElement() != out.getElement() || in.getLayout() != out.getLayout())
     return emitOpError() << "takes " << in << " to " << out;
+  return success();
+}
+
+LogicalResult AnyOp::verify() {
+  if (!getVec().getType().getElement().isInteger(1))
+    return emitOpError() << "asks i1, not " << getVec().getType().getElement();
+  bool named = getScope() == VoteScope::Warpgroup;
+  if (named != getBarrier().has_value())
+    return emitOpError() << "scope " << stringifyVoteScope(getScope())
+                         << (named ? " needs a barrier" : " has no barrier");
+  if (getRank() && !named)
+    return emitOpError() << "scope " << stringifyVoteScope(getScope())
+                         << " has no rank";
+  if (named && (int32_t(*getBarrier()) < 1 || int32_t(*getBarrier()) > 15))
+    return emitOpError() << "barrier " << int32_t(*getBarrier())
+                         << " is not in 1 to 15";
+  if (named && getVec().getType().getLayout().getWarps() != 4)
+    return emitOpError() << "scope warpgroup takes 4 warps but the layout has "
+                         << getVec().getType().getLayout().getWarps();
+  return success();
+}
+
+LogicalResult QuadTransposeOp::verify() {
+  RegType in = getTile().getType(), out = getResult().getType();
+  StringRef from = in.getLayout().getAtom().getValue();
+  StringRef to = out.getLayout().getAtom().getValue();
+  if ((from != "mma_c" && from != "wgmma_c") || to != "quad16")
+    return emitOpError() << "takes 'mma_c' or 'wgmma_c' to 'quad16', not '"
+                         << from << "' to '" << to << "'";
+  if (in.getRows() != out.getRows() || in.getCols() != out.getCols())
+    return emitOpError() << "result is " << out.getRows() << "x"
+                         << out.getCols() << " but the tile is " << in.getRows()
+                         << "x" << in.getCols();
+  if (in.getElement() != out.getElement() || in.getElement().isF32())
+    return emitOpError() << "moves 16-bit elements, not " << in.getElement()
+                         << " to " << out.getElement();
+  if (in.getLayout().getWarps() != out.getLayout().getWarps())
+    return emitOpError() << "mixes layouts of " << in.getLayout().getWarps()
+                         << " and " << out.getLayout().getWarps() << " warps";
   return success();
 }
 

@@ -114,6 +114,58 @@ void RingType::print(AsmPrinter &printer) const {
           << ">";
 }
 
+Type InflightType::parse(AsmParser &parser) {
+  SmallVector<int64_t> dims;
+  Type element;
+  LayoutAttr layout;
+  if (parseShape(parser, 2, dims, element) || parser.parseComma() ||
+      parser.parseAttribute(layout) || parser.parseGreater())
+    return {};
+  return parser.getChecked<InflightType>(parser.getContext(), int32_t(dims[0]),
+                                         int32_t(dims[1]), element, layout);
+}
+
+void InflightType::print(AsmPrinter &printer) const {
+  printer << "<" << getRows() << "x" << getCols() << "x" << getElement() << ", "
+          << getLayout() << ">";
+}
+
+Type ViewType::parse(AsmParser &parser) {
+  SmallVector<int64_t> dims;
+  Type element;
+  int32_t swizzle = 0;
+  if (parseShape(parser, 2, dims, element) ||
+      parseNumber(parser, "swizzle", swizzle) || parser.parseGreater())
+    return {};
+  return parser.getChecked<ViewType>(parser.getContext(), int32_t(dims[0]),
+                                     int32_t(dims[1]), element, swizzle);
+}
+
+void ViewType::print(AsmPrinter &printer) const {
+  printer << "<" << getRows() << "x" << getCols() << "x" << getElement()
+          << ", swizzle = " << getSwizzle() << ">";
+}
+
+Type TmapType::parse(AsmParser &parser) {
+  SmallVector<int64_t> box;
+  Type element;
+  int32_t swizzle = 0;
+  if (parser.parseLess() ||
+      parser.parseDimensionList(box, /*allowDynamic=*/false) ||
+      parser.parseType(element) || parseNumber(parser, "swizzle", swizzle) ||
+      parser.parseGreater())
+    return {};
+  return parser.getChecked<TmapType>(parser.getContext(), box, element,
+                                     swizzle);
+}
+
+void TmapType::print(AsmPrinter &printer) const {
+  printer << "<";
+  for (int64_t dim : getBox())
+    printer << dim << "x";
+  printer << getElement() << ", swizzle = " << getSwizzle() << ">";
+}
+
 //===----------------------------------------------------------------------===//
 // Legality
 //===----------------------------------------------------------------------===//
@@ -177,6 +229,89 @@ LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError,
   if (!layout::Swizzle::make(rows, cols, bytesOf(element), swizzle, error))
     return emitError() << error;
   return success();
+}
+
+LogicalResult InflightType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int32_t rows, int32_t cols, Type element,
+                                   LayoutAttr layout) {
+  return RegType::verify(emitError, rows, cols, element, layout);
+}
+
+RegType InflightType::getReg() const {
+  return RegType::get(getContext(), getRows(), getCols(), getElement(),
+                      getLayout());
+}
+
+LogicalResult ViewType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int32_t rows, int32_t cols, Type element,
+                               int32_t swizzle) {
+  if (!isSixteenBit(element))
+    return emitError() << "view of " << element << " (known: f16, bf16)";
+  std::string error;
+  if (!layout::Swizzle::make(rows, cols, bytesOf(element), swizzle, error))
+    return emitError() << error;
+  return success();
+}
+
+/// More than this would be data, not a message.
+static constexpr int32_t maxWords = 64;
+
+static LogicalResult verifySlots(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef what, int32_t slots, int32_t lanes) {
+  if (slots < 1 || slots > 64)
+    return emitError() << what << " need 1 to 64 slots but have " << slots;
+  if (lanes < 1 || lanes > 32)
+    return emitError() << what << " need 1 to 32 lanes but have " << lanes;
+  return success();
+}
+
+LogicalResult WordsType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int32_t count, int32_t slots, int32_t lanes) {
+  if (count < 1 || count > maxWords)
+    return emitError() << "words need 1 to " << maxWords
+                       << " words a lane but have " << count;
+  return verifySlots(emitError, "words", slots, lanes);
+}
+
+LogicalResult BarsType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int32_t slots, int32_t lanes) {
+  return verifySlots(emitError, "barriers", slots, lanes);
+}
+
+LogicalResult TmapType::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<int64_t> box, Type element,
+                               int32_t swizzle) {
+  if (!isSixteenBit(element) && !element.isF32())
+    return emitError() << "tensor map of " << element
+                       << " (known: f32, f16, bf16)";
+  if (box.empty() || box.size() > 5)
+    return emitError() << "tensor map has " << box.size()
+                       << " dimensions but 1 to 5 are possible";
+  for (int64_t dim : box)
+    if (dim < 1 || dim > 256)
+      return emitError()
+             << "box of " << dim
+             << " elements in a dimension but 1 to 256 are possible";
+  if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128)
+    return emitError() << "swizzle " << swizzle << " (known: 0, 32, 64, 128)";
+  int64_t row = box[0] * bytesOf(element);
+  if (row % 16 || (swizzle && row > swizzle))
+    return emitError() << "innermost box of " << row
+                       << " bytes must be a multiple of 16 and at most the "
+                          "swizzle of "
+                       << swizzle;
+  return success();
+}
+
+int64_t TmapType::getBoxElements() const {
+  int64_t elements = 1;
+  for (int64_t dim : getBox())
+    elements *= dim;
+  return elements;
+}
+
+int64_t TmapType::getBoxBytes() const {
+  return getBoxElements() * bytesOf(getElement());
 }
 
 int64_t RingType::getSlotBytes() const {

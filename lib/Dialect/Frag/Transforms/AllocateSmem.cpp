@@ -1,13 +1,14 @@
-//===- AllocateSmem.cpp - where the rings lie
-//---------------------------------===//
+//===- AllocateSmem.cpp - where the rings, words and barriers lie ---------===//
 //
 //   %q = frag.smem "q" at -1   : !frag.ring<128x128xbf16, ..., slots = 1>
 //   %k = frag.smem "k" at -1   : !frag.ring<64x128xbf16, ..., slots = 2>
-//     -> at 0 and at 32768, kernel smem 65536
+//   %f = frag.bars "k.full" at -1 count 1 : !frag.bars<slots = 2>
+//     -> at 0, at 32768 and at 65536, kernel smem 65552
 //
-// Rings follow each other in the order of the text: all of them live as long as
-// the kernel, so there is nothing to share.  Invariant: every offset is a
-// multiple of 1024 bytes, the period of the widest swizzle.
+// Rings follow each other in the order of the text, then the words, then the
+// barriers: all of them live as long as the kernel, so there is nothing to
+// share. Invariant: the offset of a ring is a multiple of 1024 bytes, the
+// period of the widest swizzle; that of words and barriers a multiple of 16.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,7 @@ using namespace attn::frag;
 
 namespace {
 
-constexpr int64_t period = 1024;
+constexpr int64_t period = 1024, unit = 16;
 
 struct AllocateSmem
     : public attn::frag::impl::FragAllocateSmemBase<AllocateSmem> {
@@ -32,23 +33,39 @@ struct AllocateSmem
     KernelOp kernel = getOperation();
     Builder builder(&getContext());
     int64_t next = 0;
-    WalkResult result = kernel.walk([&](SmemOp op) {
+    // Places one op behind the last; words and barriers are small and dense.
+    auto place = [&](auto op, StringRef what, int64_t bytes,
+                     int64_t align) -> WalkResult {
       if (int32_t(op.getOffset()) >= 0) {
-        op.emitOpError() << "ring '" << op.getName() << "' already has offset "
-                         << int32_t(op.getOffset());
+        op.emitOpError() << what << " '" << op.getName()
+                         << "' already has offset " << int32_t(op.getOffset());
         return WalkResult::interrupt();
       }
-      int64_t bytes = op.getRing().getType().getBytes();
+      next = int64_t(llvm::alignTo(next, align));
       if (next + bytes > INT32_MAX) {
-        op.emitOpError() << "ring '" << op.getName() << "' ends at byte "
+        op.emitOpError() << what << " '" << op.getName() << "' ends at byte "
                          << next + bytes << " but offsets end at " << INT32_MAX;
         return WalkResult::interrupt();
       }
       op.setOffsetAttr(builder.getI32IntegerAttr(int32_t(next)));
-      next = int64_t(llvm::alignTo(next + bytes, period));
+      next += bytes;
       return WalkResult::advance();
+    };
+    WalkResult rings = kernel.walk([&](SmemOp op) {
+      return place(op, "ring", op.getRing().getType().getBytes(), period);
     });
-    if (result.wasInterrupted())
+    if (rings.wasInterrupted())
+      return signalPassFailure();
+    next = int64_t(llvm::alignTo(next, period));
+    WalkResult words = kernel.walk([&](WordsOp op) {
+      return place(op, "words", op.getWords().getType().getBytes(), unit);
+    });
+    if (words.wasInterrupted())
+      return signalPassFailure();
+    WalkResult bars = kernel.walk([&](BarsOp op) {
+      return place(op, "barriers", op.getBars().getType().getBytes(), unit);
+    });
+    if (bars.wasInterrupted())
       return signalPassFailure();
     kernel.setSmemAttr(builder.getI32IntegerAttr(int32_t(next)));
   }

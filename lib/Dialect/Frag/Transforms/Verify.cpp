@@ -16,6 +16,11 @@
 // another of its slots is being filled, so that "still in flight" is an error
 // for rings of one slot alone; the L3 interpreter sees the rest, with values.
 //
+// Of kernels with roles it checks what needs no run: storage, initialisation,
+// the bytes that a barrier expects, CTA barriers in roles, and that every
+// product under way is waited for in its block by a count that covers it.
+// Phases, arrivals and races are the simulator's.
+//
 //===----------------------------------------------------------------------===//
 
 #include "attn/Dialect/Frag/Transforms/Passes.h"
@@ -60,7 +65,8 @@ struct State {
 class Checker {
 public:
   LogicalResult run(KernelOp kernel) {
-    if (failed(checkOps(kernel)) || failed(checkRings(kernel)))
+    if (failed(checkOps(kernel)) || failed(checkStorage(kernel)) ||
+        failed(checkInit(kernel)) || failed(checkAsync(kernel)))
       return failure();
     State state;
     if (failed(runBlock(kernel.getBody().front(), state)))
@@ -88,33 +94,145 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  LogicalResult checkRings(KernelOp kernel) {
-    SmallVector<SmemOp> rings;
-    kernel.walk([&](SmemOp op) { rings.push_back(op); });
-    for (SmemOp op : rings) {
-      int64_t begin = int32_t(op.getOffset());
-      if (begin < 0)
-        return op.emitOpError()
-               << "ring '" << op.getName() << "' has no offset";
-      int64_t align = swizzleOf(op.getRing().getType()).alignment();
-      if (begin % align)
-        return op.emitOpError()
-               << "ring '" << op.getName() << "' lies at " << begin
-               << " which is not a multiple of " << align;
-      int64_t end = begin + op.getRing().getType().getBytes();
+  /// A piece of shared memory that the kernel names.
+  struct Piece {
+    Operation *op;
+    StringRef kind, name;
+    int64_t begin, bytes, align;
+  };
+
+  static SmallVector<Piece> piecesOf(KernelOp kernel) {
+    SmallVector<Piece> pieces;
+    kernel.walk([&](Operation *op) {
+      if (auto x = dyn_cast<SmemOp>(op)) {
+        RingType type = x.getRing().getType();
+        pieces.push_back({op, "ring", x.getName(), int32_t(x.getOffset()),
+                          type.getBytes(), swizzleOf(type).alignment()});
+      } else if (auto x = dyn_cast<WordsOp>(op)) {
+        pieces.push_back({op, "words", x.getName(), int32_t(x.getOffset()),
+                          x.getWords().getType().getBytes(), 4});
+      } else if (auto x = dyn_cast<BarsOp>(op)) {
+        pieces.push_back({op, "barriers", x.getName(), int32_t(x.getOffset()),
+                          x.getBars().getType().getBytes(), 8});
+      }
+    });
+    return pieces;
+  }
+
+  LogicalResult checkStorage(KernelOp kernel) {
+    SmallVector<Piece> pieces = piecesOf(kernel);
+    for (const Piece &piece : pieces) {
+      auto error = [&]() {
+        return piece.op->emitOpError() << piece.kind << " '" << piece.name;
+      };
+      if (piece.begin < 0)
+        return error() << (piece.kind == "ring" ? "' has" : "' have")
+                       << " no offset";
+      if (piece.begin % piece.align)
+        return error() << (piece.kind == "ring" ? "' lies" : "' lie") << " at "
+                       << piece.begin << " which is not a multiple of "
+                       << piece.align;
+      int64_t end = piece.begin + piece.bytes;
       if (end > int32_t(kernel.getSmem()))
-        return op.emitOpError()
-               << "ring '" << op.getName() << "' ends at byte " << end
-               << " but the kernel has " << int32_t(kernel.getSmem());
-      for (SmemOp other : rings) {
-        int64_t b = int32_t(other.getOffset());
-        if (other != op && begin <= b && b < end)
-          return other.emitOpError() << "ring '" << other.getName() << "' at "
-                                     << b << " overlaps ring '" << op.getName()
-                                     << "' at " << begin << " to " << end;
+        return error() << (piece.kind == "ring" ? "' ends" : "' end")
+                       << " at byte " << end << " but the kernel has "
+                       << int32_t(kernel.getSmem());
+      for (const Piece &other : pieces)
+        if (other.op != piece.op && piece.begin <= other.begin &&
+            other.begin < end)
+          return other.op->emitOpError()
+                 << other.kind << " '" << other.name << "' at " << other.begin
+                 << (other.kind == "ring" ? " overlaps " : " overlap ")
+                 << piece.kind << " '" << piece.name << "' at " << piece.begin
+                 << " to " << end;
+    }
+    return success();
+  }
+
+  /// Barriers start once, before the roles part; words may.
+  LogicalResult checkInit(KernelOp kernel) {
+    for (const Piece &piece : piecesOf(kernel)) {
+      if (piece.kind == "ring")
+        continue;
+      InitOp init;
+      for (Operation *user : piece.op->getResult(0).getUsers()) {
+        auto found = dyn_cast<InitOp>(user);
+        if (!found)
+          continue;
+        if (init)
+          return found.emitOpError() << piece.kind << " '" << piece.name
+                                     << "' are initialised twice";
+        init = found;
+      }
+      if (!init && piece.kind == "words")
+        continue;
+      if (!init)
+        return piece.op->emitOpError()
+               << piece.kind << " '" << piece.name << "' are not initialised";
+      if (init->getParentOp() != kernel)
+        return init.emitOpError() << "must be in the body of the kernel";
+      for (Operation *user : piece.op->getResult(0).getUsers()) {
+        Operation *here = kernel.getBody().front().findAncestorOpInBlock(*user);
+        if (here && here->isBeforeInBlock(init))
+          return user->emitOpError()
+                 << "uses " << piece.kind << " '" << piece.name
+                 << "' before they are initialised";
       }
     }
     return success();
+  }
+
+  /// The bytes of an expectation are those of the copies beside it.
+  LogicalResult checkExpect(MbarExpectOp expect) {
+    int64_t bytes = 0;
+    for (auto copy : expect->getBlock()->getOps<TmaLoadOp>())
+      if (copy.getBars() == expect.getBars() &&
+          copy.getBarPos() == expect.getPos())
+        bytes += copy.getTmap().getType().getBoxBytes();
+    if (bytes != int32_t(expect.getBytes()))
+      return expect.emitOpError()
+             << "expects " << int32_t(expect.getBytes())
+             << " bytes but the copies beside it bring " << bytes;
+    return success();
+  }
+
+  /// A product is waited for in its block, by a count that covers it.
+  LogicalResult checkProduct(WgmmaOp product) {
+    Value inflight = product.getResult();
+    auto wait = inflight.hasOneUse()
+                    ? dyn_cast<WgmmaWaitOp>(*inflight.user_begin())
+                    : WgmmaWaitOp();
+    if (!wait || wait->getBlock() != product->getBlock())
+      return product.emitOpError()
+             << "must be waited for once, in its own block";
+    int32_t younger = 0;
+    for (Operation *op = product->getNextNode(); op != wait;
+         op = op->getNextNode())
+      younger += isa<WgmmaOp>(op);
+    if (int32_t(wait.getPending()) > younger)
+      return wait.emitOpError() << "leaves " << int32_t(wait.getPending())
+                                << " products under way but only " << younger
+                                << " are younger than the one it waits for";
+    // Another user would read the registers that the product writes.
+    if (product.getAcc() && !product.getAcc().hasOneUse())
+      return product.emitOpError() << "acc is used elsewhere too";
+    return success();
+  }
+
+  LogicalResult checkAsync(KernelOp kernel) {
+    WalkResult result = kernel.walk([&](Operation *op) -> WalkResult {
+      if (auto expect = dyn_cast<MbarExpectOp>(op))
+        return WalkResult(checkExpect(expect));
+      if (auto product = dyn_cast<WgmmaOp>(op))
+        return WalkResult(checkProduct(product));
+      auto any = dyn_cast<AnyOp>(op);
+      if ((isa<CtaSyncOp>(op) || (any && any.getScope() == VoteScope::Cta)) &&
+          op->getParentOfType<RoleDispatchOp>())
+        return WalkResult(op->emitOpError()
+                          << "holds a CTA barrier and must not be in a role");
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
   }
 
   LogicalResult read(Operation *op, Value ring, State &state) {
@@ -162,7 +280,9 @@ private:
       }
       return success();
     }
-    if (isa<CtaSyncOp, AnyOp>(op)) {
+    auto any = dyn_cast<AnyOp>(op);
+    if (isa<CtaSyncOp, InitOp>(op) ||
+        (any && any.getScope() == VoteScope::Cta)) {
       state.waited.clear();
       return success();
     }
@@ -185,6 +305,23 @@ private:
     if (auto loop = dyn_cast<scf::WhileOp>(op))
       return runLoop({&loop.getBefore().front(), &loop.getAfter().front()},
                      state);
+    if (auto elect = dyn_cast<ElectOp>(op))
+      return runBlock(elect.getBody().front(), state);
+    if (auto dispatch = dyn_cast<RoleDispatchOp>(op)) {
+      // Roles run beside each other and nothing comes behind them.
+      for (Region &region : dispatch.getBodies()) {
+        State own = state;
+        if (failed(runBlock(region.front(), own)))
+          return failure();
+        if (!own.started.empty())
+          return op->emitOpError()
+                 << "role "
+                 << dispatch.getRole(region.getRegionNumber()).getName()
+                 << " ends with copies of ring '" << name(*own.started.begin())
+                 << "' that are not committed";
+      }
+      return success();
+    }
     if (op->getNumRegions() && !isa<MapOp>(op))
       return op->emitOpError() << "is not an operation of level L3";
     return success();

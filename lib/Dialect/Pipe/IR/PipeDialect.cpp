@@ -166,9 +166,19 @@ StringRef ScheduleAttr::getRoleOf(StringRef op) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ChannelType::verify(function_ref<InFlightDiagnostic()> emitError,
-                                  Type payload, int32_t depth) {
+                                  Type payload, int32_t depth, int32_t lanes) {
   if (depth < 1)
     return emitError() << "channel has depth " << depth
                        << " but needs at least 1";
+  if (lanes < 1 || lanes > 32)
+    return emitError() << "channel has " << lanes << " lanes but needs 1 to 32";
+  return success();
+}
+
+LogicalResult WordsType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int32_t count) {
+  if (count < 1 || count > 64)
+    return emitError() << "message of " << count
+                       << " words but 1 to 64 are possible";
   return success();
 }

@@ -8,7 +8,7 @@
 //
 // Invariant: a type's layout is always legal (`layoutOf` cannot fail on a
 // verified type); every scalar outside the region of a map or a copy is the
-// same in all threads of the CTA.
+// same in all threads that run the code: the CTA, or one replica of a role.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_DIALECT_FRAG_IR_FRAG_H
@@ -23,6 +23,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "attn/Layout/Layout.h"
@@ -41,15 +42,22 @@
 
 namespace attn::frag {
 
-/// The one MMA of this level so far, as schedules name it.
+/// The synchronous MMA of this level, as schedules name it.
 constexpr llvm::StringLiteral mmaM16N8K16 = "mma.m16n8k16";
+
+/// Columns of the asynchronous MMA `wgmma.m64n<N>k16` that an atom names, or 0.
+int32_t wgmmaColumns(llvm::StringRef atom);
+
+/// Registers that a thread has at launch when `threads` share the register file.
+int32_t launchRegisters(int32_t threads);
 
 /// Who holds what of a tile.
 layout::Layout layoutOf(RegType type);
 /// Who holds which rows of a vector: a layout of one atom's columns, of which
 /// only the row queries mean something.
 layout::Layout layoutOf(VecType type);
-/// Addresses inside one slot of a ring.
+/// Addresses inside one slot of a ring, or inside a view that starts at a slot's
+/// row: the swizzle of a view's rows is that of its ring.
 layout::Swizzle swizzleOf(RingType type);
 /// Operand B of an MMA as it is read from a ring: `nk` or `kn`.
 layout::Ldmatrix operandBOf(RingType ring, BOrder order, unsigned warps);

@@ -1,0 +1,62 @@
+//===- Machine.h - run level L3 with the concurrency of the device ---*- C++ -*-===//
+//
+// Every warp of every CTA is a fiber over 32-lane values.  cp.async groups, the
+// TMA engine and the tensor cores are agents that finish late.  Shared and
+// global memory have a shadow that knows who wrote and who read each granule, as
+// vector clocks, so that a missing order is found whatever the schedule was:
+//
+//   MachineOptions options;
+//   options.kind = ScheduleKind::Random;
+//   options.seed = 7;
+//   Report r = runMachine(kernel, params, options);
+//   r.verdict      // Correct means: nothing wrong in how it ran; the values are
+//                  // the caller's to compare
+//
+// Invariant: a run is a function of kernel, inputs and (kind, seed); it ends
+// with a verdict and never aborts on a kernel that verifies.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_SIM_MACHINE_H
+#define ATTN_SIM_MACHINE_H
+
+#include "attn/Sim/Scheduler.h"
+#include "attn/Sim/Verdict.h"
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/ArrayRef.h"
+
+#include <memory>
+
+namespace attn::sim {
+
+struct FragCache;
+
+/// What is decoded once a kernel and kept between its runs.  Must not outlive
+/// the kernel, and is void after the kernel has been changed.
+class MachineCache {
+public:
+  MachineCache();
+  ~MachineCache();
+  FragCache &get() { return *cache; }
+
+private:
+  std::unique_ptr<FragCache> cache;
+};
+
+struct MachineOptions {
+  ScheduleKind kind = ScheduleKind::RoundRobin;
+  uint64_t seed = 0;
+  /// Not null: in place of `kind`; `seed` then only decides what agents do.
+  Scheduler *scheduler = nullptr;
+  int32_t ctas = 1;
+  uint64_t maxSteps = 20000000;
+  MachineCache *cache = nullptr; ///< may be null
+};
+
+/// Runs all CTAs of a `frag.kernel`.
+Report runMachine(mlir::Operation *kernel, llvm::ArrayRef<char> params,
+                  const MachineOptions &options);
+
+} // namespace attn::sim
+
+#endif // ATTN_SIM_MACHINE_H

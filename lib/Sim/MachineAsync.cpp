@@ -1,0 +1,315 @@
+//===- MachineAsync.cpp - TMA copies and products of a warpgroup ------------------===//
+//
+// A copy is one or two actions of the TMA engine that the scheduler lets land at
+// any time after its start; the slot holds NaN until then.
+//
+// A product reads shared memory from its start to the wait that covers it.  Each
+// warp of the warpgroup computes its own rows, at the start or at the wait, by the
+// seed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MachineHopper.h"
+
+#include "attn/Sim/TensorMap.h"
+
+using namespace mlir;
+using namespace attn;
+using namespace attn::sim;
+
+namespace {
+struct TmapObject : Object {
+  SimTensorMap map{};
+};
+
+struct ViewObject : Object {
+  std::shared_ptr<FragRing> ring;
+  size_t base = 0; ///< of the slot
+  unsigned first = 0;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// TMA
+//===----------------------------------------------------------------------===//
+
+static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
+  Machine &machine = warp.machine;
+  Interp &interp = *warp.interp;
+  const SimTensorMap &map = interp.get<TmapObject>(op.getTmap()).map;
+  frag::TmapType type = op.getTmap().getType();
+  auto ring = interp.get(op.getRing()).share<FragRing>();
+  auto bars = interp.get(op.getBars()).share<BarsObject>();
+  int32_t slot = slotOf(interp.getInt(op.getPos()));
+  int32_t barSlot = bars->slotOf(interp.getInt(op.getBarPos()));
+  if (!map.base)
+    return interp.fail(op, "goes through a tensor map that was not filled");
+  MBar &bar = bars->bars[barSlot * bars->lanes];
+  if (!bar.ready)
+    return machine.violate(Verdict::Race, op,
+                           describe(*bars, barSlot, 0) +
+                               " is used before it was initialised");
+  int64_t bytes = frag::bytesOf(type.getElement());
+  int64_t run = type.getBox()[0];
+  int64_t runs = type.getBoxElements() / run;
+  size_t base = slotBase(*ring, slot);
+  if (type.getBoxBytes() > ring->type.getSlotBytes())
+    return machine.violate(Verdict::ResourceError, op,
+                           "copies " + Twine(type.getBoxBytes()) +
+                               " bytes into a slot of " +
+                               Twine(ring->type.getSlotBytes()));
+  layout::Swizzle swizzle = frag::swizzleOf(ring->type);
+
+  // Sources of the box's innermost runs; 16-byte chunks at swizzled places.
+  std::vector<Chunk> chunks;
+  for (int64_t r = 0; r < runs; ++r) {
+    int64_t rest = r, element = 0;
+    bool inside = true;
+    for (size_t d = 0; d < type.getBox().size(); ++d) {
+      int64_t at = interp.getInt(op.getCoordinates()[d]);
+      if (d > 0) {
+        at += rest % type.getBox()[d];
+        rest /= type.getBox()[d];
+      }
+      inside &= at >= 0 && at < int64_t(map.extent[d]);
+      element += at * map.stride[d];
+    }
+    const char *source =
+        inside ? reinterpret_cast<const char *>(map.base) + element * bytes
+               : nullptr;
+    for (int64_t b = 0; b < run * bytes; b += 16) {
+      int64_t linear = r * run * bytes + b;
+      int64_t panel = linear / swizzle.panelBytes();
+      int64_t row = linear % swizzle.panelBytes() / swizzle.rowPitchBytes();
+      int64_t col = panel * swizzle.panelCols() +
+                    linear % swizzle.rowPitchBytes() / bytes;
+      chunks.push_back({source ? source + b : nullptr,
+                        base + swizzle.byteOffset(unsigned(row), unsigned(col))});
+    }
+  }
+  // In one or two parts, each of which lands by itself.
+  size_t parts = machine.coin() ? 2 : 1;
+  Order started = warp.publish();
+  for (size_t p = 0; p < parts; ++p) {
+    size_t begin = chunks.size() * p / parts;
+    size_t end = chunks.size() * (p + 1) / parts;
+    Access by = machine.newAgent(warp.order, op);
+    for (size_t i = begin; i < end; ++i) {
+      if (failed(machine.write(warp, op, chunks[i].target, 16, by)))
+        return failure();
+      std::memset(warp.cta.smem.data() + chunks[i].target, 0xff, 16);
+    }
+    Order landed = started;
+    landed.seen.set(by.actor, by.step);
+    std::vector<Chunk> part(chunks.begin() + begin, chunks.begin() + end);
+    machine.fibers.addAction([cta = &warp.cta, op, bars, barSlot,
+                              phase = bar.phase, part = std::move(part),
+                              landed = std::move(landed)] {
+      if (cta->live == 0) {
+        (void)cta->machine.violate(Verdict::Race, op,
+                                   "copy lands after its CTA has ended");
+        return;
+      }
+      for (const Chunk &chunk : part) {
+        uint8_t *to = cta->smem.data() + chunk.target;
+        if (chunk.source)
+          std::memcpy(to, chunk.source, 16);
+        else
+          std::memset(to, 0, 16);
+      }
+      (void)landBytes(*cta, op, *bars, barSlot, phase,
+                      int64_t(part.size()) * 16, landed);
+    });
+  }
+  return machine.yield();
+}
+
+//===----------------------------------------------------------------------===//
+// wgmma
+//===----------------------------------------------------------------------===//
+
+static LogicalResult startProduct(frag::WgmmaOp op, Warp &warp) {
+  Machine &machine = warp.machine;
+  Interp &interp = *warp.interp;
+  warp.syncLanes();
+  uint32_t group = ++warp.issued;
+  auto &order = warp.cta.products[warp.groupFirst];
+  if (order.size() < group)
+    order.push_back(op);
+  else if (order[group - 1] != op.getOperation()) {
+    Access other{warp.actor, 0, order[group - 1], false};
+    return machine.violate(Verdict::Race, op,
+                           warp.name() + " starts product " + Twine(group) +
+                               " of its warpgroup, which is another op for "
+                               "another warp",
+                           &other);
+  }
+  Access by{machine.tensorOf(warp), group, op, true};
+  auto ring = interp.get(op.getRing()).share<FragRing>();
+  frag::RingType ringType = ring->type;
+  size_t base = slotBase(*ring, slotOf(interp.getInt(op.getPos())));
+  if (failed(machine.read(warp, op, base, ringType.getSlotBytes(), by)))
+    return failure();
+
+  frag::InflightType inflight = op.getResult().getType();
+  frag::RegType cType = inflight.getReg();
+  auto product = std::make_shared<InFlight>();
+  product->group = group;
+  product->op = op;
+  std::shared_ptr<FragTile> acc;
+  if (op.getAcc()) {
+    acc = interp.get(op.getAcc()).share<FragTile>();
+    warp.operands.push_back({acc, group});
+  }
+  Cta *cta = &warp.cta;
+  const auto common = [&warp, cta, ringType, base, cType, acc,
+                       order = op.getBOrder()](Type element, unsigned k,
+                                               FillA fill) {
+    return multiply(warp, element, k, fill, cType, acc.get(), ringType, order,
+                    4, cta->smem.data() + base);
+  };
+  InFlight *raw = product.get();
+  if (auto view = dyn_cast<frag::ViewType>(op.getA().getType())) {
+    auto a = interp.get(op.getA()).share<ViewObject>();
+    layout::Swizzle swizzle = frag::swizzleOf(a->ring->type);
+    unsigned bytes = swizzle.getElementBytes(), step = 16 / bytes;
+    for (int32_t row = 0; row < view.getRows(); ++row)
+      for (int32_t col = 0; col < view.getCols(); col += step)
+        if (failed(machine.read(
+                warp, op,
+                a->base + swizzle.byteOffset(a->first + unsigned(row),
+                                             unsigned(col)),
+                16, by)))
+          return failure();
+    product->compute = [raw, common, a, view, swizzle, cta] {
+      auto fill = [&](ArrayRef<int32_t> number, float *out) {
+        auto element = fragElement(view.getElement());
+        for (int32_t row = 0; row < view.getRows(); ++row)
+          if (number[row] >= 0)
+            for (int32_t col = 0; col < view.getCols(); ++col)
+              out[size_t(number[row]) * view.getCols() + col] =
+                  oracle::loadElement(
+                      element,
+                      cta->smem.data() + a->base +
+                          swizzle.byteOffset(a->first + unsigned(row),
+                                             unsigned(col)),
+                      0);
+      };
+      raw->result = common(view.getElement(), view.getCols(), fill);
+    };
+  } else {
+    auto type = cast<frag::RegType>(op.getA().getType());
+    auto a = interp.get(op.getA()).share<FragTile>();
+    warp.operands.push_back({a, group});
+    product->compute = [raw, common, a, type, &warp] {
+      const TileShape shape = warp.state().shapeOf(type);
+      auto fill = [&](ArrayRef<int32_t> number, float *out) {
+        for (size_t i = 0; i < a->data.size(); ++i)
+          out[size_t(number[shape.row[i]]) * type.getCols() + shape.col[i]] =
+              a->data[i];
+      };
+      raw->result = common(type.getElement(), type.getCols(), fill);
+    };
+  }
+  if (machine.coin()) {
+    product->compute();
+    product->compute = nullptr;
+  }
+  warp.products.push_back(product);
+  interp.set(op.getResult(), Datum(std::shared_ptr<Object>(product)));
+  return machine.yield();
+}
+
+static LogicalResult waitProducts(frag::WgmmaWaitOp op, Warp &warp) {
+  Machine &machine = warp.machine;
+  Interp &interp = *warp.interp;
+  warp.syncLanes();
+  if (failed(machine.yield()))
+    return failure();
+  uint32_t pending = op.getPending();
+  if (warp.issued > pending)
+    warp.retired = std::max(warp.retired, warp.issued - pending);
+  while (!warp.products.empty() &&
+         warp.products.front()->group <= warp.retired) {
+    InFlight &product = *warp.products.front();
+    if (product.compute)
+      product.compute();
+    product.compute = nullptr;
+    warp.products.pop_front();
+  }
+  warp.order.seen.set(machine.tensorOf(warp), warp.retired);
+  llvm::erase_if(warp.operands,
+                 [&](auto &held) { return held.second <= warp.retired; });
+  auto product = interp.get(op.getInflight()).share<InFlight>();
+  if (product->group > warp.retired) {
+    Access other{machine.tensorOf(warp), product->group, product->op, true};
+    return machine.violate(Verdict::Race, op,
+                           warp.name() +
+                               " takes the accumulator of a product that the "
+                               "wait leaves under way",
+                           &other);
+  }
+  for (auto [pinned, released] :
+       llvm::zip(op.getPinned(), op.getReleased()))
+    interp.set(released, Datum(interp.get(pinned)));
+  interp.set(op.getResult(), Datum(std::shared_ptr<Object>(product->result)));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The layout change
+//===----------------------------------------------------------------------===//
+
+static void transposeQuads(frag::QuadTransposeOp op, Warp &warp) {
+  frag::RegType from = op.getTile().getType(), to = op.getResult().getType();
+  const TileShape source = warp.state().shapeOf(from);
+  const TileShape target = warp.state().shapeOf(to);
+  const FragTile &tile = warp.interp->get<FragTile>(op.getTile());
+  llvm::DenseMap<std::pair<uint32_t, uint32_t>, float> elements;
+  for (size_t i = 0; i < tile.data.size(); ++i)
+    elements[{source.row[i], source.col[i]}] = tile.data[i];
+  auto result = std::make_shared<FragTile>();
+  for (size_t i = 0; i < target.row.size(); ++i)
+    result->data.push_back(elements.lookup({target.row[i], target.col[i]}));
+  warp.syncLanes();
+  warp.interp->set(op.getResult(), Datum(std::shared_ptr<Object>(result)));
+}
+
+LogicalResult attn::sim::runAsyncOp(Operation *op, Warp &warp, bool &known) {
+  Interp &interp = *warp.interp;
+  if (auto tmap = dyn_cast<frag::TmapOp>(op)) {
+    auto object = std::make_shared<TmapObject>();
+    object->map = interp.param<SimTensorMap>(size_t(tmap.getOffset()));
+    interp.set(tmap.getTmap(), Datum(std::shared_ptr<Object>(object)));
+    return success();
+  }
+  if (auto load = dyn_cast<frag::TmaLoadOp>(op))
+    return loadTile(load, warp);
+  if (auto view = dyn_cast<frag::ViewRowsOp>(op)) {
+    auto object = std::make_shared<ViewObject>();
+    object->ring = interp.get(view.getRing()).share<FragRing>();
+    object->base =
+        slotBase(*object->ring, slotOf(interp.getInt(view.getPos())));
+    int64_t first = interp.getInt(view.getFirst());
+    int64_t end = first + view.getView().getType().getRows();
+    if (first < 0 || first % 8 || end > object->ring->type.getRows())
+      return warp.machine.violate(
+          Verdict::ResourceError, op,
+          "view of rows " + Twine(first) + " to " + Twine(end) +
+              " of a slot of " + Twine(object->ring->type.getRows()) +
+              " rows, in steps of 8");
+    object->first = unsigned(first);
+    interp.set(view.getView(), Datum(std::shared_ptr<Object>(object)));
+    return success();
+  }
+  if (auto product = dyn_cast<frag::WgmmaOp>(op))
+    return startProduct(product, warp);
+  if (auto wait = dyn_cast<frag::WgmmaWaitOp>(op))
+    return waitProducts(wait, warp);
+  if (auto transpose = dyn_cast<frag::QuadTransposeOp>(op)) {
+    transposeQuads(transpose, warp);
+    return success();
+  }
+  known = false;
+  return success();
+}

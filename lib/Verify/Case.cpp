@@ -1,0 +1,169 @@
+//===- Case.cpp - one kernel with inputs, plan and reference ------------------------------===//
+
+#include "Case.h"
+
+#include "attn/Analysis/ParamLayout.h"
+#include "attn/Compiler/Compiler.h"
+#include "attn/Dialect/Frag/IR/Frag.h"
+#include "attn/Sim/Interp.h"
+#include "attn/Sim/TensorMap.h"
+
+#include <cstring>
+
+using namespace mlir;
+using namespace attn;
+
+static workload::Element elementOf(Type type) {
+  if (type.isF32())
+    return workload::Element::F32;
+  return type.isF16() ? workload::Element::F16 : workload::Element::BF16;
+}
+
+LogicalResult attn::makeCase(KernelOp kernel, const VerifyOptions &options, Case &out) {
+  FailureOr<emit::Kernel> described = describeKernel(kernel);
+  if (failed(described))
+    return failure();
+  out.kernel = std::move(*described);
+  ScheduleAttr schedule = kernel.getScheduleAttr();
+  out.spec.tileQ = schedule.getTileQ();
+  out.spec.tileK = schedule.getTileK();
+  out.spec.pack = schedule.getPack();
+  out.spec.entry = out.kernel.name;
+  out.spec.mergeEntry = out.kernel.name + "_merge";
+  out.spec.paramsBytes = ParamLayout(kernel).totalBytes();
+
+  auto attention = *kernel.getBody().front().getOps<AttentionOp>().begin();
+  workload::Options inputs;
+  inputs.seed = options.seed;
+  inputs.element = elementOf(cast<attn::TensorType>(attention.getQuery().getType()).getElement());
+  inputs.output = elementOf(cast<attn::TensorType>(attention.getOutput().getType()).getElement());
+  std::string error;
+  if (!workload::Workload::make(workloadDescOf(out.kernel), options.batch, inputs, out.workload,
+                                error) ||
+      !out.launch.make(out.workload, out.kernel, out.spec, options.splitKeys, options.ctas, error))
+    return kernel.emitError(error);
+  return success();
+}
+
+LevelResult attn::judge(Case &c, StringRef level, bool ran, const std::string &error) {
+  LevelResult result;
+  result.kernel = c.kernel.name;
+  result.level = level.str();
+  if (ran)
+    result.verdict = c.workload.check();
+  else
+    result.verdict.message = error;
+  result.ok = result.verdict.ok;
+  return result;
+}
+
+/// Number of tokens that a tensor's buffer holds, padding and all.
+static uint32_t tokensOf(const workload::Tensor &tensor, int32_t heads, int32_t dim) {
+  int64_t last = int64_t(heads - 1) * tensor.strides.head + dim;
+  if (tensor.strides.token <= 0 || tensor.elements < last)
+    return 0;
+  return uint32_t((tensor.elements - last) / tensor.strides.token + 1);
+}
+
+/// Tensor maps and the work queue of a kernel at L3.
+static bool completeParams(Case &c, frag::KernelOp kernel, std::string &error) {
+  MutableArrayRef<char> params = c.launch.extend(size_t(kernel.getParamsBytes()));
+  const emit::Kernel &k = c.kernel;
+  uint32_t kvTokens = tokensOf(c.workload.k, k.kvHeads, k.dim);
+  uint32_t batch = k.ragged ? 1 : uint32_t(c.workload.batch.size());
+  sim::TensorExtent tensors[] = {
+      {"q", tokensOf(c.workload.q, k.heads, k.dim), uint32_t(k.heads), batch, uint32_t(k.dim)},
+      {"k", kvTokens, uint32_t(k.kvHeads), batch, uint32_t(k.dim)},
+      {"v", tokensOf(c.workload.v, k.kvHeads, k.dimV), uint32_t(k.kvHeads), batch,
+       uint32_t(k.dimV)}};
+  if (!sim::fillTensorMaps(kernel, params, tensors, error))
+    return false;
+  kernel.walk([&](frag::ParamOp op) {
+    if (op.getName() != "queue")
+      return;
+    uint64_t address = reinterpret_cast<uintptr_t>(c.launch.queue());
+    std::memcpy(params.data() + op.getOffset(), &address, sizeof(address));
+  });
+  return true;
+}
+
+LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
+                            const VerifyOptions &options, const Turn *turn,
+                            sim::MachineCache *cache) {
+  sim::LaunchOptions launch;
+  launch.ctas = options.ctas;
+  launch.forceExact = options.forceExact;
+  launch.failCheck = options.failCheck;
+  if (turn) {
+    launch.schedule = turn->kind;
+    launch.seed = turn->seed;
+    launch.scheduler = turn->scheduler;
+    if (turn->maxSteps)
+      launch.maxSteps = turn->maxSteps;
+  }
+  c.workload.poisonOutputs();
+  c.launch.poison();
+  sim::Report report;
+  for (StringRef entry : {StringRef(c.spec.entry), StringRef(c.spec.mergeEntry)}) {
+    Operation *op = SymbolTable::lookupSymbolIn(module, entry);
+    if (!op) {
+      // A kernel by itself is enough where nothing is split.
+      if (entry == c.spec.mergeEntry && c.launch.merges().empty())
+        continue;
+      report.give(sim::Verdict::NotRun, "module has no kernel " + entry);
+      break;
+    }
+    auto kernel = dyn_cast<frag::KernelOp>(op);
+    if (kernel) {
+      std::string error;
+      if (!completeParams(c, kernel, error)) {
+        report.give(sim::Verdict::NotRun, error);
+        break;
+      }
+    }
+    if (kernel && turn) {
+      sim::MachineOptions machine;
+      machine.kind = turn->kind;
+      machine.seed = turn->seed;
+      machine.scheduler = turn->scheduler;
+      machine.ctas = options.ctas;
+      machine.cache = cache;
+      if (turn->maxSteps)
+        machine.maxSteps = turn->maxSteps;
+      report = sim::runMachine(op, c.launch.params(), machine);
+    } else {
+      // A merge kernel has no channels.
+      launch.traces = turn && entry == c.spec.entry ? turn->traces : nullptr;
+      (void)sim::runKernel(op, c.launch.params(), launch, report);
+    }
+    if (!report.ok())
+      break;
+  }
+  std::string error = report.message;
+  for (const sim::ReportNote &note : report.notes)
+    error += "; " + note.text;
+  LevelResult result = judge(c, level, report.ok(), error);
+  if (report.ok() && !result.ok)
+    report.give(sim::Verdict::WrongValues, result.verdict.message);
+  result.report = std::move(report);
+  result.runs = 1;
+  return result;
+}
+
+LevelResult attn::interpretSeeds(Case &c, ModuleOp module, StringRef level,
+                                 const VerifyOptions &options) {
+  if (options.seeds <= 0)
+    return interpret(c, module, level, options);
+  sim::MachineCache cache;
+  LevelResult result;
+  for (int32_t i = 0; i < options.seeds; ++i) {
+    Turn turn;
+    turn.kind = options.kind;
+    turn.seed = options.firstSeed + uint64_t(i);
+    result = interpret(c, module, level, options, &turn, &cache);
+    result.runs = i + 1;
+    if (!result.ok)
+      break;
+  }
+  return result;
+}
