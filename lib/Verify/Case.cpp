@@ -38,8 +38,10 @@ LogicalResult attn::makeCase(KernelOp kernel, const VerifyOptions &options, Case
   inputs.element = elementOf(cast<attn::TensorType>(attention.getQuery().getType()).getElement());
   inputs.output = elementOf(cast<attn::TensorType>(attention.getOutput().getType()).getElement());
   std::string error;
-  if (!workload::Workload::make(workloadDescOf(out.kernel), options.batch, inputs, out.workload,
-                                error) ||
+  workload::KernelDesc desc = workloadDescOf(out.kernel);
+  if (options.scale != 0)
+    desc.defaultScale = options.scale;
+  if (!workload::Workload::make(desc, options.batch, inputs, out.workload, error) ||
       !out.launch.make(out.workload, out.kernel, out.spec, options.splitKeys, options.ctas, error))
     return kernel.emitError(error);
   return success();

@@ -128,7 +128,7 @@ LogicalResult runLevel(Case &c, ModuleOp module, StringRef level, const VerifyOp
       do {
         Turn turn;
         turn.scheduler = &explorer;
-        turn.seed = explorer.runs();
+        turn.seed = options.firstSeed; // what agents do beside the picks is fixed
         turn.maxSteps = 20 * steps + 10000;
         found = caught(turn);
       } while (!found && explorer.next());

@@ -85,6 +85,9 @@ static cl::opt<int> splitKeys("split", cl::init(0),
                               cl::cat(category));
 static cl::opt<uint64_t> seed("seed", cl::init(1), cl::desc("of the inputs"),
                               cl::cat(category));
+static cl::opt<float> scale("scale", cl::init(0),
+                            cl::desc("factor of the scores (0: the kernel's)"),
+                            cl::cat(category));
 static cl::opt<bool> forceExact("force-exact",
                                 cl::desc("run speculations exact"),
                                 cl::cat(category));
@@ -172,6 +175,7 @@ int main(int argc, char **argv) {
   options.splitKeys = splitKeys;
   options.ctas = ctas;
   options.seed = seed;
+  options.scale = scale;
   options.forceExact = forceExact;
   options.failCheck = failCheck;
 

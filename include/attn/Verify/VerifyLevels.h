@@ -35,6 +35,8 @@ struct VerifyOptions {
   int32_t splitKeys = 0;
   int32_t ctas = 3;
   uint64_t seed = 1;
+  /// Not 0: factor of the scores.  Large ones make a frozen reference fail.
+  float scale = 0;
   bool forceExact = false; ///< speculations run exact
   bool failCheck = false;  ///< every speculation is redone
   /// Not 0: pipe and frag run with roles, warps and agents at the same time, once
