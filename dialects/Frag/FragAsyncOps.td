@@ -1,4 +1,4 @@
-//===- FragAsyncOps.td - roles, barriers, TMA, wgmma ----------------------------------===//
+//===- FragAsyncOps.td - roles, barriers, TMA, wgmma ----------------------===//
 
 #ifndef FRAG_ASYNC_OPS
 #define FRAG_ASYNC_OPS

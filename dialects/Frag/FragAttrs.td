@@ -1,4 +1,4 @@
-//===- FragAttrs.td - layouts and roles ---------------------------------------------===//
+//===- FragAttrs.td - layouts and roles -----------------------------------===//
 
 #ifndef FRAG_ATTRS
 #define FRAG_ATTRS

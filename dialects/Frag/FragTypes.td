@@ -1,4 +1,4 @@
-//===- FragTypes.td - registers, shared memory, barriers, tensor maps ---------------===//
+//===- FragTypes.td - registers, shared memory, barriers, tensor maps -----===//
 
 #ifndef FRAG_TYPES
 #define FRAG_TYPES

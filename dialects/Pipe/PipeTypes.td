@@ -1,4 +1,4 @@
-//===- PipeTypes.td - channels, words, slots, futures, done tokens ---------------===//
+//===- PipeTypes.td - channels, words, slots, futures, done tokens --------===//
 
 #ifndef PIPE_TYPES
 #define PIPE_TYPES

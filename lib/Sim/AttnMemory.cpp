@@ -1,5 +1,4 @@
-//===- AttnMemory.cpp - loads and stores of tiles
-//-----------------------------------===//
+//===- AttnMemory.cpp - loads and stores of tiles -------------------------===//
 //
 // The only place of levels L1 and L2 that touches global memory.
 //
@@ -172,8 +171,8 @@ LogicalResult attn::sim::runMemoryOp(Operation *op, Interp &interp) {
     Tile *tile = slotTile(op, zero.getSlot(), interp);
     if (!tile)
       return failure();
-    int64_t valid = std::clamp<int64_t>(interp.getInt(zero.getValid()), 0,
-                                        tile->rows);
+    int64_t valid =
+        std::clamp<int64_t>(interp.getInt(zero.getValid()), 0, tile->rows);
     std::fill(tile->data.begin() + valid * tile->cols, tile->data.end(), 0.0f);
     return success();
   }

@@ -1,4 +1,4 @@
-//===- FragMutate.cpp - broken versions of an L3 kernel ---------------------------===//
+//===- FragMutate.cpp - broken versions of an L3 kernel -------------------===//
 //
 // Each edit leaves IR that the machine can run; it need not verify.
 //

@@ -1,5 +1,4 @@
-//===- FragSmem.cpp - L3: shared memory, copies, MMA
-//-------------------------------===//
+//===- FragSmem.cpp - L3: shared memory, copies, MMA ----------------------===//
 //
 // A copy goes through four states; the bytes of its slot are NaN until the
 // last:
@@ -141,9 +140,8 @@ static std::vector<uint32_t> gather(const layout::Ldmatrix &load,
   return offsets;
 }
 
-const std::vector<uint32_t> &attn::sim::operandA(frag::RegType type,
-                                                 frag::RingType ring,
-                                                 FragCache &cache) {
+const std::vector<uint32_t> &
+attn::sim::operandA(frag::RegType type, frag::RingType ring, FragCache &cache) {
   auto &offsets = cache.operands[{type.getAsOpaquePointer(), 2}];
   if (offsets.empty())
     offsets = gather(frag::operandAOf(type), frag::swizzleOf(ring),
@@ -255,7 +253,8 @@ LogicalResult attn::sim::runFragSmemOp(Operation *op, Interp &interp) {
     return success();
   }
   if (auto pos = dyn_cast<frag::PosOp>(op)) {
-    interp.set(pos.getResult(), Datum::ofInt(makePos(-int32_t(pos.getPhase() & 1), 0)));
+    interp.set(pos.getResult(),
+               Datum::ofInt(makePos(-int32_t(pos.getPhase() & 1), 0)));
     return success();
   }
   if (auto next = dyn_cast<frag::NextOp>(op)) {

@@ -1,4 +1,4 @@
-//===- MachineAsync.cpp - TMA copies and products of a warpgroup ------------------===//
+//===- MachineAsync.cpp - TMA copies and products of a warpgroup ----------===//
 //
 // A copy is one or two actions of the TMA engine that the scheduler lets land at
 // any time after its start; the slot holds NaN until then.
@@ -83,8 +83,9 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
       int64_t row = linear % swizzle.panelBytes() / swizzle.rowPitchBytes();
       int64_t col = panel * swizzle.panelCols() +
                     linear % swizzle.rowPitchBytes() / bytes;
-      chunks.push_back({source ? source + b : nullptr,
-                        base + swizzle.byteOffset(unsigned(row), unsigned(col))});
+      chunks.push_back(
+          {source ? source + b : nullptr,
+           base + swizzle.byteOffset(unsigned(row), unsigned(col))});
     }
   }
   // In one or two parts, each of which lands by itself.
@@ -177,8 +178,8 @@ static LogicalResult startProduct(frag::WgmmaOp op, Warp &warp) {
       for (int32_t col = 0; col < view.getCols(); col += step)
         if (failed(machine.read(
                 warp, op,
-                a->base + swizzle.byteOffset(a->first + unsigned(row),
-                                             unsigned(col)),
+                a->base +
+                    swizzle.byteOffset(a->first + unsigned(row), unsigned(col)),
                 16, by)))
           return failure();
     product->compute = [raw, common, a, view, swizzle, cta] {
@@ -249,8 +250,7 @@ static LogicalResult waitProducts(frag::WgmmaWaitOp op, Warp &warp) {
                                "wait leaves under way",
                            &other);
   }
-  for (auto [pinned, released] :
-       llvm::zip(op.getPinned(), op.getReleased()))
+  for (auto [pinned, released] : llvm::zip(op.getPinned(), op.getReleased()))
     interp.set(released, Datum(interp.get(pinned)));
   interp.set(op.getResult(), Datum(std::shared_ptr<Object>(product->result)));
   return success();
@@ -293,11 +293,11 @@ LogicalResult attn::sim::runAsyncOp(Operation *op, Warp &warp, bool &known) {
     int64_t first = interp.getInt(view.getFirst());
     int64_t end = first + view.getView().getType().getRows();
     if (first < 0 || first % 8 || end > object->ring->type.getRows())
-      return warp.machine.violate(
-          Verdict::ResourceError, op,
-          "view of rows " + Twine(first) + " to " + Twine(end) +
-              " of a slot of " + Twine(object->ring->type.getRows()) +
-              " rows, in steps of 8");
+      return warp.machine.violate(Verdict::ResourceError, op,
+                                  "view of rows " + Twine(first) + " to " +
+                                      Twine(end) + " of a slot of " +
+                                      Twine(object->ring->type.getRows()) +
+                                      " rows, in steps of 8");
     object->first = unsigned(first);
     interp.set(view.getView(), Datum(std::shared_ptr<Object>(object)));
     return success();

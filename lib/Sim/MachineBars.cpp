@@ -1,4 +1,4 @@
-//===- MachineBars.cpp - mbarriers, named barriers, words, roles ------------------===//
+//===- MachineBars.cpp - mbarriers, named barriers, words, roles ----------===//
 //
 // An mbarrier counts arrivals and bytes.  Positions of the simulator count laps,
 // so that a wait that the hardware would let through by parity alone is seen:
@@ -22,18 +22,17 @@ LogicalResult attn::sim::addRegion(Warp &warp, Operation *op, Storage region) {
   Cta &cta = warp.cta;
   size_t end = region.begin + region.slotBytes * size_t(region.slots);
   if (end > cta.smem.size())
-    return warp.machine.violate(
-        Verdict::ResourceError, op,
-        "'" + region.name + "' ends at byte " + Twine(end) +
-            " but the kernel has " + Twine(cta.smem.size()));
+    return warp.machine.violate(Verdict::ResourceError, op,
+                                "'" + region.name + "' ends at byte " +
+                                    Twine(end) + " but the kernel has " +
+                                    Twine(cta.smem.size()));
   for (const Storage &other : cta.regions)
     if (region.begin < other.begin + other.slotBytes * size_t(other.slots) &&
         other.begin < end)
-      return warp.machine.violate(Verdict::ResourceError, op,
-                                  "'" + region.name + "' at byte " +
-                                      Twine(region.begin) + " overlaps '" +
-                                      other.name + "' at " +
-                                      Twine(other.begin));
+      return warp.machine.violate(
+          Verdict::ResourceError, op,
+          "'" + region.name + "' at byte " + Twine(region.begin) +
+              " overlaps '" + other.name + "' at " + Twine(other.begin));
   cta.regions.push_back(std::move(region));
   return success();
 }
@@ -49,8 +48,7 @@ static LogicalResult declareWords(frag::WordsOp op, Warp &warp) {
     words->lanes = type.getLanes();
     if (int32_t(op.getOffset()) < 0)
       return warp.machine.violate(Verdict::ResourceError, op,
-                                  "words '" + words->name +
-                                      "' have no offset");
+                                  "words '" + words->name + "' have no offset");
     words->base = op.getOffset();
     size_t slotBytes = size_t(4) * words->words * words->lanes;
     if (failed(addRegion(warp, op,
@@ -104,8 +102,8 @@ static LogicalResult runInit(frag::InitOp op, Warp &warp) {
       }
       auto &words = warp.interp->get<WordsObject>(value);
       size_t bytes = size_t(4) * words.words * words.lanes * words.slots;
-      if (failed(warp.machine.write(warp, op, words.base, bytes,
-                                    warp.access(op))))
+      if (failed(
+              warp.machine.write(warp, op, words.base, bytes, warp.access(op))))
         return failure();
       std::memset(warp.cta.smem.data() + words.base, 0, bytes);
     }
@@ -131,10 +129,10 @@ static LogicalResult settle(Machine &machine, Operation *op, BarsObject &bars,
   if (bar.pending != 0 || bar.bytes > 0)
     return success();
   if (bar.bytes < 0)
-    return machine.violate(
-        Verdict::ResourceError, op,
-        describe(bars, slot, lane) + " gets " + Twine(-bar.bytes) +
-            " bytes more than phase " + Twine(bar.phase) + " expects");
+    return machine.violate(Verdict::ResourceError, op,
+                           describe(bars, slot, lane) + " gets " +
+                               Twine(-bar.bytes) + " bytes more than phase " +
+                               Twine(bar.phase) + " expects");
   ++bar.phase;
   bar.pending = bar.count;
   bar.completed = std::move(bar.arriving);
@@ -195,11 +193,10 @@ LogicalResult attn::sim::landBytes(Cta &cta, Operation *op, BarsObject &bars,
                                    const Order &order) {
   MBar &bar = bars.bars[slot * bars.lanes];
   if (bar.phase != phase)
-    return cta.machine.violate(
-        Verdict::ResourceError, op,
-        "copy was started in phase " + Twine(phase) + " of " +
-            describe(bars, slot, 0) + " and lands in phase " +
-            Twine(bar.phase));
+    return cta.machine.violate(Verdict::ResourceError, op,
+                               "copy was started in phase " + Twine(phase) +
+                                   " of " + describe(bars, slot, 0) +
+                                   " and lands in phase " + Twine(bar.phase));
   bar.bytes -= bytes;
   bar.arriving.join(order);
   return settle(cta.machine, op, bars, slot, 0);
@@ -251,12 +248,11 @@ static LogicalResult runWait(frag::MbarWaitOp op, Warp &warp) {
   for (int32_t lane = 0; lane < bars->lanes; ++lane) {
     const MBar &bar = first[lane];
     if (bar.phase - 1 != lap)
-      return machine.violate(
-          Verdict::Race, op,
-          warp.name() + " waits for phase " + Twine(lap) + " of " +
-              describe(*bars, slot, lane) +
-              " and gets through by the parity of phase " +
-              Twine(bar.phase - 1));
+      return machine.violate(Verdict::Race, op,
+                             warp.name() + " waits for phase " + Twine(lap) +
+                                 " of " + describe(*bars, slot, lane) +
+                                 " and gets through by the parity of phase " +
+                                 Twine(bar.phase - 1));
     warp.order.join(bar.completed);
   }
   return success();
@@ -342,22 +338,22 @@ static LogicalResult setRegisters(frag::SetRegistersOp op, Warp &warp) {
   bool dec = op.getDir() == frag::RegistersDir::Dec;
   if (dec ? count > warp.registers : count < warp.registers)
     return machine.violate(Verdict::ResourceError, op,
-                           warp.name() + (dec ? " gives back registers down to "
-                                              : " asks for registers up to ") +
+                           warp.name() +
+                               (dec ? " gives back registers down to "
+                                    : " asks for registers up to ") +
                                Twine(count) + " but has " +
                                Twine(warp.registers));
   warp.syncLanes();
-  int64_t more = (int64_t(count) - int64_t(warp.registers)) *
-                 int64_t(layout::warpSize);
+  int64_t more =
+      (int64_t(count) - int64_t(warp.registers)) * int64_t(layout::warpSize);
   Cta *cta = &warp.cta;
-  if (more > 0 &&
-      failed(machine.block(
-          op, [cta, more] { return cta->freeRegisters >= more; },
-          [cta, more] {
-            return "waits for " + std::to_string(more) +
-                   " registers where the CTA has " +
-                   std::to_string(cta->freeRegisters) + " free";
-          })))
+  if (more > 0 && failed(machine.block(
+                      op, [cta, more] { return cta->freeRegisters >= more; },
+                      [cta, more] {
+                        return "waits for " + std::to_string(more) +
+                               " registers where the CTA has " +
+                               std::to_string(cta->freeRegisters) + " free";
+                      })))
     return failure();
   cta->freeRegisters -= more;
   warp.registers = count;
@@ -441,8 +437,7 @@ static LogicalResult nextWork(frag::NextWorkOp op, Warp &warp) {
   warp.syncLanes();
   if (failed(warp.machine.yield()))
     return failure();
-  auto *queue =
-      reinterpret_cast<int32_t *>(warp.interp->getInt(op.getQueue()));
+  auto *queue = reinterpret_cast<int32_t *>(warp.interp->getInt(op.getQueue()));
   if (!queue)
     return warp.interp->fail(op, "goes through a null pointer");
   int32_t taken = queue[0]++;
@@ -452,8 +447,7 @@ static LogicalResult nextWork(frag::NextWorkOp op, Warp &warp) {
 }
 
 static LogicalResult workDone(frag::NextWorkDoneOp op, Warp &warp) {
-  auto *queue =
-      reinterpret_cast<int32_t *>(warp.interp->getInt(op.getQueue()));
+  auto *queue = reinterpret_cast<int32_t *>(warp.interp->getInt(op.getQueue()));
   if (!queue)
     return warp.interp->fail(op, "goes through a null pointer");
   if (++queue[1] == warp.machine.options.ctas)

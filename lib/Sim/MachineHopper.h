@@ -1,4 +1,4 @@
-//===- MachineHopper.h - barriers and agents of Hopper ------------------*- C++ -*-===//
+//===- MachineHopper.h - barriers and agents of Hopper ----------*- C++ -*-===//
 //
 // Private to the machine of L3: what MachineBars.cpp and MachineAsync.cpp share.
 //

@@ -1,4 +1,4 @@
-//===- MachineOps.cpp - copies, barriers and synchronous products ----------------===//
+//===- MachineOps.cpp - copies, barriers and synchronous products ---------===//
 //
 // The ops that SM80 kernels use, for one warp:
 //
@@ -68,11 +68,10 @@ static LogicalResult startCopy(frag::CpAsyncOp op, Warp &warp) {
         source = nullptr;
         if (slots[program.results[1]].i) {
           if (offset * bytes % 16)
-            return machine.violate(
-                Verdict::ResourceError, op,
-                "row " + Twine(row) + " starts at byte " +
-                    Twine(offset * bytes) +
-                    " which is not a multiple of 16");
+            return machine.violate(Verdict::ResourceError, op,
+                                   "row " + Twine(row) + " starts at byte " +
+                                       Twine(offset * bytes) +
+                                       " which is not a multiple of 16");
           source = base + offset * bytes;
         }
       }
@@ -127,8 +126,7 @@ static void decode(Type element, const uint8_t *slot, const uint32_t *offsets,
 static LogicalResult runLdmatrix(frag::LdmatrixOp op, Warp &warp) {
   Machine &machine = warp.machine;
   FragRing &ring = warp.interp->get<FragRing>(op.getRing());
-  size_t base =
-      slotBase(ring, slotOf(warp.interp->getInt(op.getPos())));
+  size_t base = slotBase(ring, slotOf(warp.interp->getInt(op.getPos())));
   auto type = op.getResult().getType();
   const auto &all = operandA(type, ring.type, machine.cache);
   size_t perWarp = all.size() / unsigned(type.getLayout().getWarps());
@@ -207,10 +205,10 @@ static LogicalResult runMma(frag::MmaOp op, Warp &warp) {
       out[size_t(number[shape.row[i]]) * aType.getCols() + shape.col[i]] =
           a.data[i];
   };
-  auto tile = multiply(warp, aType.getElement(), aType.getCols(), fill,
-                       op.getResult().getType(), acc, ringType, op.getBOrder(),
-                       aType.getLayout().getWarps(),
-                       warp.cta.smem.data() + base);
+  auto tile =
+      multiply(warp, aType.getElement(), aType.getCols(), fill,
+               op.getResult().getType(), acc, ringType, op.getBOrder(),
+               aType.getLayout().getWarps(), warp.cta.smem.data() + base);
   warp.interp->set(op.getResult(), Datum(std::shared_ptr<Object>(tile)));
   return machine.yield();
 }

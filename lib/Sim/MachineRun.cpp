@@ -1,4 +1,4 @@
-//===- MachineRun.cpp - launch, clocks, barriers and verdicts ---------------------===//
+//===- MachineRun.cpp - launch, clocks, barriers and verdicts -------------===//
 //
 // One fiber a warp, all CTAs of the launch at once: CTAs meet in global memory.
 // A violation stops the run; the fibers unwind and the report says what, where,
@@ -75,8 +75,8 @@ Order Warp::publish() {
 }
 
 Cta::Cta(Machine &machine, int32_t index, size_t smemBytes)
-    : machine(machine), index(index), smem(smemBytes, 0xff),
-      shadow(smemBytes) {}
+    : machine(machine), index(index), smem(smemBytes, 0xff), shadow(smemBytes) {
+}
 
 std::string Cta::place(size_t byte) const {
   for (const Storage &region : regions) {
@@ -127,9 +127,8 @@ LogicalResult Machine::violate(Verdict verdict, Operation *op,
     result.give(verdict, op->getName().getStringRef() + ": " + message,
                 op->getLoc());
     if (other && other->op)
-      result.note(Twine("the other is ") +
-                      other->op->getName().getStringRef() + " by " +
-                      actorName(other->actor),
+      result.note(Twine("the other is ") + other->op->getName().getStringRef() +
+                      " by " + actorName(other->actor),
                   other->op->getLoc());
   }
   fibers.stop();
@@ -139,12 +138,11 @@ LogicalResult Machine::violate(Verdict verdict, Operation *op,
 LogicalResult Machine::report(const Warp &warp, Operation *op,
                               const Conflict &conflict) {
   std::string place = warp.cta.place(conflict.at), who = warp.name();
-  std::string other =
-      conflict.other.op
-          ? (conflict.other.op->getName().getStringRef() + " by " +
-             actorName(conflict.other.actor))
-                .str()
-          : "";
+  std::string other = conflict.other.op
+                          ? (conflict.other.op->getName().getStringRef() +
+                             " by " + actorName(conflict.other.actor))
+                                .str()
+                          : "";
   switch (conflict.kind) {
   case Conflict::Unwritten:
     return violate(Verdict::Race, op,
@@ -156,15 +154,13 @@ LogicalResult Machine::report(const Warp &warp, Operation *op,
                    &conflict.other);
   case Conflict::WriteRead:
     return violate(Verdict::Race, op,
-                   who + " writes " + place +
-                       " and nothing orders it behind " + other +
-                       ", which reads there",
+                   who + " writes " + place + " and nothing orders it behind " +
+                       other + ", which reads there",
                    &conflict.other);
   case Conflict::WriteWrite:
     return violate(Verdict::Race, op,
-                   who + " writes " + place +
-                       " and nothing orders it behind " + other +
-                       ", which writes there too",
+                   who + " writes " + place + " and nothing orders it behind " +
+                       other + ", which writes there too",
                    &conflict.other);
   case Conflict::Fence:
     return violate(Verdict::Race, op,
@@ -399,14 +395,13 @@ void Machine::judge(Fibers::End end) {
       if (line->op)
         loc = line->op->getLoc();
       if (first)
-        result.give(Verdict::Deadlock,
-                    (end == Fibers::End::Limit ? "no end after " +
-                                                     std::to_string(
-                                                         fibers.steps()) +
-                                                     " steps: "
-                                               : std::string()) +
-                        text,
-                    loc);
+        result.give(
+            Verdict::Deadlock,
+            (end == Fibers::End::Limit
+                 ? "no end after " + std::to_string(fibers.steps()) + " steps: "
+                 : std::string()) +
+                text,
+            loc);
       else
         result.note(text, loc);
       first = false;

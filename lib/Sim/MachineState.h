@@ -1,4 +1,4 @@
-//===- MachineState.h - CTAs, warps and barriers of the machine --------*- C++ -*-===//
+//===- MachineState.h - CTAs, warps and barriers of the machine -*- C++ -*-===//
 //
 // Private to the machine of L3 (include/attn/Sim/Machine.h).
 //
@@ -56,13 +56,13 @@ struct Storage {
 
 /// One mbarrier.
 struct MBar {
-  bool ready = false;  ///< initialised
-  uint32_t count = 0;  ///< arrivals a phase
+  bool ready = false; ///< initialised
+  uint32_t count = 0; ///< arrivals a phase
   uint32_t pending = 0;
-  int64_t bytes = 0;   ///< expected and not landed
-  int32_t phase = 0;   ///< number of phases completed
-  Order arriving;      ///< of the phase that runs
-  Order completed;     ///< of the phase before
+  int64_t bytes = 0; ///< expected and not landed
+  int32_t phase = 0; ///< number of phases completed
+  Order arriving;    ///< of the phase that runs
+  Order completed;   ///< of the phase before
   struct Arrival {
     uint32_t warp;
     mlir::Operation *op;
@@ -196,8 +196,7 @@ public:
   mlir::LogicalResult write(Warp &warp, mlir::Operation *op, size_t begin,
                             size_t bytes, const Access &by, bool same = false);
   mlir::LogicalResult onGlobal(Warp &warp, mlir::Operation *op,
-                               const char *address, unsigned bytes,
-                               bool write);
+                               const char *address, unsigned bytes, bool write);
 
   //===--- points where a warp may stop -----------------------------------===//
   mlir::LogicalResult yield();
@@ -215,8 +214,10 @@ public:
   Access newAgent(const Order &order, mlir::Operation *op);
 
   /// Decided by the seed.
-  bool coin() { return (coins = coins * 6364136223846793005ull +
-                                1442695040888963407ull) >> 63; }
+  bool coin() {
+    return (coins = coins * 6364136223846793005ull + 1442695040888963407ull) >>
+           63;
+  }
 
   mlir::LogicalResult runOp(mlir::Operation *op, Warp &warp);
 
@@ -246,13 +247,15 @@ private:
 };
 
 /// Writes row r of A to line number[r] of `out`, if that is not negative.
-using FillA = llvm::function_ref<void(llvm::ArrayRef<int32_t> number, float *out)>;
+using FillA =
+    llvm::function_ref<void(llvm::ArrayRef<int32_t> number, float *out)>;
 
 /// Rows of a product that a warp holds: C = acc + A B, with B in a slot.
-std::shared_ptr<FragTile>
-multiply(Warp &warp, mlir::Type element, unsigned k, FillA fillA,
-         frag::RegType cType, const FragTile *acc, frag::RingType ring,
-         frag::BOrder order, unsigned bWarps, const uint8_t *slot);
+std::shared_ptr<FragTile> multiply(Warp &warp, mlir::Type element, unsigned k,
+                                   FillA fillA, frag::RegType cType,
+                                   const FragTile *acc, frag::RingType ring,
+                                   frag::BOrder order, unsigned bWarps,
+                                   const uint8_t *slot);
 
 /// Offset of a slot, likewise.
 inline size_t slotBase(const FragRing &ring, int32_t slot) {

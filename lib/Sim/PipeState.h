@@ -1,5 +1,4 @@
-//===- PipeState.h - channels, slots and futures of one CTA ------*- C++
-//-*-===//
+//===- PipeState.h - channels, slots and futures of one CTA -----*- C++ -*-===//
 //
 // Private to level L2 of the simulator.  A channel has a ring a lane; turn t of
 // a ring lives in slot t mod depth, and each reader has a hold on each turn.

@@ -1,4 +1,4 @@
-//===- Shadow.cpp - who wrote and who read a place of memory ---------------------===//
+//===- Shadow.cpp - who wrote and who read a place of memory --------------===//
 //
 // Neighbouring granules mostly have the same history, so a check is skipped where
 // the writer is the one just checked.

@@ -1,4 +1,4 @@
-//===- Shadow.h - who wrote and who read a place of memory ----------*- C++ -*-===//
+//===- Shadow.h - who wrote and who read a place of memory ------*- C++ -*-===//
 //
 // Private to the machine of L3.  An actor is a warp, the lanes of a warp other
 // than lane 0, the cp.async groups of a warp, its tensor core, or a TMA copy;

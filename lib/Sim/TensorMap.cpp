@@ -1,4 +1,4 @@
-//===- TensorMap.cpp - what stands for a tensor map in a simulated launch ---------===//
+//===- TensorMap.cpp - what stands for a tensor map in a simulated launch -===//
 
 #include "attn/Sim/TensorMap.h"
 
@@ -28,17 +28,18 @@ bool attn::sim::fillTensorMaps(Operation *kernel, MutableArrayRef<char> params,
         tensor = &t;
     size_t offset = uint32_t(op.getOffset());
     if (!tensor || offset + sizeof(SimTensorMap) > params.size()) {
-      error = !tensor ? "launch has no tensor '" + op.getName().str() + "'"
-                      : "tensor map '" + op.getName().str() +
-                            "' ends at byte " +
-                            std::to_string(offset + sizeof(SimTensorMap)) +
-                            " but the parameters have " +
-                            std::to_string(params.size());
+      error = !tensor
+                  ? "launch has no tensor '" + op.getName().str() + "'"
+                  : "tensor map '" + op.getName().str() + "' ends at byte " +
+                        std::to_string(offset + sizeof(SimTensorMap)) +
+                        " but the parameters have " +
+                        std::to_string(params.size());
       return WalkResult::interrupt();
     }
     bool isQ = op.getName() == "q", isK = op.getName() == "k";
-    attn_strides strides =
-        isQ ? fixed.q_strides : isK ? fixed.k_strides : fixed.v_strides;
+    attn_strides strides = isQ   ? fixed.q_strides
+                           : isK ? fixed.k_strides
+                                 : fixed.v_strides;
     uint32_t pack = std::max<int32_t>(1, op.getPack());
     frag::TmapType type = op.getTmap().getType();
     uint32_t panel = uint32_t(type.getBox()[0]);

@@ -1,4 +1,4 @@
-//===- Case.cpp - one kernel with inputs, plan and reference ------------------------------===//
+//===- Case.cpp - one kernel with inputs, plan and reference --------------===//
 
 #include "Case.h"
 
@@ -19,7 +19,8 @@ static workload::Element elementOf(Type type) {
   return type.isF16() ? workload::Element::F16 : workload::Element::BF16;
 }
 
-LogicalResult attn::makeCase(KernelOp kernel, const VerifyOptions &options, Case &out) {
+LogicalResult attn::makeCase(KernelOp kernel, const VerifyOptions &options,
+                             Case &out) {
   FailureOr<emit::Kernel> described = describeKernel(kernel);
   if (failed(described))
     return failure();
@@ -35,19 +36,24 @@ LogicalResult attn::makeCase(KernelOp kernel, const VerifyOptions &options, Case
   auto attention = *kernel.getBody().front().getOps<AttentionOp>().begin();
   workload::Options inputs;
   inputs.seed = options.seed;
-  inputs.element = elementOf(cast<attn::TensorType>(attention.getQuery().getType()).getElement());
-  inputs.output = elementOf(cast<attn::TensorType>(attention.getOutput().getType()).getElement());
+  inputs.element = elementOf(
+      cast<attn::TensorType>(attention.getQuery().getType()).getElement());
+  inputs.output = elementOf(
+      cast<attn::TensorType>(attention.getOutput().getType()).getElement());
   std::string error;
   workload::KernelDesc desc = workloadDescOf(out.kernel);
   if (options.scale != 0)
     desc.defaultScale = options.scale;
-  if (!workload::Workload::make(desc, options.batch, inputs, out.workload, error) ||
-      !out.launch.make(out.workload, out.kernel, out.spec, options.splitKeys, options.ctas, error))
+  if (!workload::Workload::make(desc, options.batch, inputs, out.workload,
+                                error) ||
+      !out.launch.make(out.workload, out.kernel, out.spec, options.splitKeys,
+                       options.ctas, error))
     return kernel.emitError(error);
   return success();
 }
 
-LevelResult attn::judge(Case &c, StringRef level, bool ran, const std::string &error) {
+LevelResult attn::judge(Case &c, StringRef level, bool ran,
+                        const std::string &error) {
   LevelResult result;
   result.kernel = c.kernel.name;
   result.level = level.str();
@@ -60,7 +66,8 @@ LevelResult attn::judge(Case &c, StringRef level, bool ran, const std::string &e
 }
 
 /// Number of tokens that a tensor's buffer holds, padding and all.
-static uint32_t tokensOf(const workload::Tensor &tensor, int32_t heads, int32_t dim) {
+static uint32_t tokensOf(const workload::Tensor &tensor, int32_t heads,
+                         int32_t dim) {
   int64_t last = int64_t(heads - 1) * tensor.strides.head + dim;
   if (tensor.strides.token <= 0 || tensor.elements < last)
     return 0;
@@ -69,15 +76,17 @@ static uint32_t tokensOf(const workload::Tensor &tensor, int32_t heads, int32_t 
 
 /// Tensor maps and the work queue of a kernel at L3.
 static bool completeParams(Case &c, frag::KernelOp kernel, std::string &error) {
-  MutableArrayRef<char> params = c.launch.extend(size_t(kernel.getParamsBytes()));
+  MutableArrayRef<char> params =
+      c.launch.extend(size_t(kernel.getParamsBytes()));
   const emit::Kernel &k = c.kernel;
   uint32_t kvTokens = tokensOf(c.workload.k, k.kvHeads, k.dim);
   uint32_t batch = k.ragged ? 1 : uint32_t(c.workload.batch.size());
   sim::TensorExtent tensors[] = {
-      {"q", tokensOf(c.workload.q, k.heads, k.dim), uint32_t(k.heads), batch, uint32_t(k.dim)},
+      {"q", tokensOf(c.workload.q, k.heads, k.dim), uint32_t(k.heads), batch,
+       uint32_t(k.dim)},
       {"k", kvTokens, uint32_t(k.kvHeads), batch, uint32_t(k.dim)},
-      {"v", tokensOf(c.workload.v, k.kvHeads, k.dimV), uint32_t(k.kvHeads), batch,
-       uint32_t(k.dimV)}};
+      {"v", tokensOf(c.workload.v, k.kvHeads, k.dimV), uint32_t(k.kvHeads),
+       batch, uint32_t(k.dimV)}};
   if (!sim::fillTensorMaps(kernel, params, tensors, error))
     return false;
   kernel.walk([&](frag::ParamOp op) {
@@ -106,7 +115,8 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
   c.workload.poisonOutputs();
   c.launch.poison();
   sim::Report report;
-  for (StringRef entry : {StringRef(c.spec.entry), StringRef(c.spec.mergeEntry)}) {
+  for (StringRef entry :
+       {StringRef(c.spec.entry), StringRef(c.spec.mergeEntry)}) {
     Operation *op = SymbolTable::lookupSymbolIn(module, entry);
     if (!op) {
       // A kernel by itself is enough where nothing is split.

@@ -1,4 +1,4 @@
-//===- Case.h - one kernel with inputs, plan and reference --------*- C++ -*-===//
+//===- Case.h - one kernel with inputs, plan and reference ------*- C++ -*-===//
 //
 // Private to the Verify library.
 //
@@ -52,8 +52,7 @@ LevelResult interpret(Case &c, mlir::ModuleOp module, llvm::StringRef level,
 
 /// The same for each seed of the options, up to the first that fails.
 LevelResult interpretSeeds(Case &c, mlir::ModuleOp module,
-                           llvm::StringRef level,
-                           const VerifyOptions &options);
+                           llvm::StringRef level, const VerifyOptions &options);
 
 } // namespace attn
 

@@ -1,4 +1,4 @@
-//===- Mutants.cpp - does the simulator find what is broken? ------------------------------===//
+//===- Mutants.cpp - does the simulator find what is broken? --------------===//
 
 #include "attn/Verify/Mutants.h"
 
@@ -24,14 +24,16 @@ struct Edit {
 std::vector<Edit> editsOf(Operation *kernel) {
   std::vector<Edit> edits;
   for (const sim::FragMutant &m : sim::listFragMutants(kernel))
-    edits.push_back({m.name, [m](Operation *op) { return sim::applyFragMutant(op, m); }});
+    edits.push_back(
+        {m.name, [m](Operation *op) { return sim::applyFragMutant(op, m); }});
   return edits;
 }
 
 /// The schedules of the seeds, kinds in turn.
 Turn turnOf(const VerifyOptions &options, int32_t i) {
-  static constexpr sim::ScheduleKind kinds[] = {
-      sim::ScheduleKind::Random, sim::ScheduleKind::Adversarial, sim::ScheduleKind::RoundRobin};
+  static constexpr sim::ScheduleKind kinds[] = {sim::ScheduleKind::Random,
+                                                sim::ScheduleKind::Adversarial,
+                                                sim::ScheduleKind::RoundRobin};
   Turn turn;
   turn.kind = kinds[i % 3];
   turn.seed = options.firstSeed + uint64_t(i);
@@ -40,8 +42,8 @@ Turn turnOf(const VerifyOptions &options, int32_t i) {
 
 /// Mutants of L2: each seed as it is and with every speculation redone; one that
 /// none of these finds goes through every interleaving of their traces.
-void runPipe(Case &c, ModuleOp module, const VerifyOptions &options, uint64_t steps,
-             std::vector<MutantResult> &results) {
+void runPipe(Case &c, ModuleOp module, const VerifyOptions &options,
+             uint64_t steps, std::vector<MutantResult> &results) {
   std::vector<sim::LaunchOptions> launches;
   for (int32_t i = 0; i < options.seeds; ++i)
     for (bool redo : {options.failCheck, !options.failCheck}) {
@@ -73,14 +75,16 @@ void runPipe(Case &c, ModuleOp module, const VerifyOptions &options, uint64_t st
                   : v.open     ? MutantResult::Alive
                                : MutantResult::Caught;
     if (v.equivalent || v.open)
-      result.reason = "after " + std::to_string(v.states) + " states of every interleaving";
+      result.reason =
+          "after " + std::to_string(v.states) + " states of every interleaving";
     result.report = std::move(v.report);
     results.push_back(std::move(result));
   }
 }
 
-LogicalResult runLevel(Case &c, ModuleOp module, StringRef level, const VerifyOptions &options,
-                       const MutantOptions &how, std::vector<MutantResult> &results) {
+LogicalResult runLevel(Case &c, ModuleOp module, StringRef level,
+                       const VerifyOptions &options, const MutantOptions &how,
+                       std::vector<MutantResult> &results) {
   uint64_t steps = 0;
   {
     sim::MachineCache cache;
@@ -88,8 +92,9 @@ LogicalResult runLevel(Case &c, ModuleOp module, StringRef level, const VerifyOp
       Turn turn = turnOf(options, i);
       LevelResult own = interpret(c, module, level, options, &turn, &cache);
       if (!own.ok)
-        return module.emitError("kernel " + c.kernel.name + " at " + level.str() +
-                                " is not correct before it is broken: " + own.report.message);
+        return module.emitError(
+            "kernel " + c.kernel.name + " at " + level.str() +
+            " is not correct before it is broken: " + own.report.message);
       steps = std::max(steps, own.report.steps);
     }
   }
@@ -97,10 +102,12 @@ LogicalResult runLevel(Case &c, ModuleOp module, StringRef level, const VerifyOp
     runPipe(c, module, options, steps, results);
     return success();
   }
-  Operation *kernel = SymbolTable::lookupSymbolIn(module, StringRef(c.spec.entry));
+  Operation *kernel =
+      SymbolTable::lookupSymbolIn(module, StringRef(c.spec.entry));
   for (const Edit &edit : editsOf(kernel)) {
     OwningOpRef<ModuleOp> broken = module.clone();
-    Operation *target = SymbolTable::lookupSymbolIn(*broken, StringRef(c.spec.entry));
+    Operation *target =
+        SymbolTable::lookupSymbolIn(*broken, StringRef(c.spec.entry));
     MutantResult result;
     result.kernel = c.kernel.name;
     result.level = level.str();
@@ -128,14 +135,17 @@ LogicalResult runLevel(Case &c, ModuleOp module, StringRef level, const VerifyOp
       do {
         Turn turn;
         turn.scheduler = &explorer;
-        turn.seed = options.firstSeed; // what agents do beside the picks is fixed
+        turn.seed =
+            options.firstSeed; // what agents do beside the picks is fixed
         turn.maxSteps = 20 * steps + 10000;
         found = caught(turn);
       } while (!found && explorer.next());
       if (!found) {
-        result.fate = explorer.complete() ? MutantResult::Equivalent : MutantResult::Alive;
-        result.reason = "after " + std::to_string(explorer.runs()) + " runs with " +
-                        std::to_string(how.preemptions) + " preemptions at most";
+        result.fate = explorer.complete() ? MutantResult::Equivalent
+                                          : MutantResult::Alive;
+        result.reason = "after " + std::to_string(explorer.runs()) +
+                        " runs with " + std::to_string(how.preemptions) +
+                        " preemptions at most";
       }
     }
     results.push_back(std::move(result));
@@ -145,10 +155,9 @@ LogicalResult runLevel(Case &c, ModuleOp module, StringRef level, const VerifyOp
 
 } // namespace
 
-FailureOr<std::vector<MutantResult>> attn::verifyMutants(ModuleOp source, ModuleOp lowered,
-                                                         StringRef level,
-                                                         const VerifyOptions &options,
-                                                         const MutantOptions &how) {
+FailureOr<std::vector<MutantResult>>
+attn::verifyMutants(ModuleOp source, ModuleOp lowered, StringRef level,
+                    const VerifyOptions &options, const MutantOptions &how) {
   sim::registerFragKernels();
   LoweringOptions lowering;
   lowering.target = options.target;

@@ -1,4 +1,4 @@
-//===- VerifyLevels.cpp - the same inputs through every level --------------------------------===//
+//===- VerifyLevels.cpp - the same inputs through every level -------------===//
 
 #include "attn/Verify/VerifyLevels.h"
 
@@ -27,13 +27,15 @@ const CpuLevel &hostLevel() {
   bool wide = llvm::sys::getHostCPUFeatures().lookup("avx512vl");
   const CpuLevel *best = &cpu.cpuLevels.front();
   for (const CpuLevel &level : cpu.cpuLevels)
-    if (level.vectorBytes <= (wide ? 64u : 32u) && level.vectorBytes > best->vectorBytes)
+    if (level.vectorBytes <= (wide ? 64u : 32u) &&
+        level.vectorBytes > best->vectorBytes)
       best = &level;
   return *best;
 }
 
 /// Compiles L1 for this machine and runs it.
-FailureOr<LevelResult> runOnCPU(Case &c, ModuleOp tiles, const VerifyOptions &options) {
+FailureOr<LevelResult> runOnCPU(Case &c, ModuleOp tiles,
+                                const VerifyOptions &options) {
   const CpuLevel &level = hostLevel();
   OwningOpRef<ModuleOp> module = tiles.clone();
   PassManager pm(module->getContext());
@@ -42,7 +44,8 @@ FailureOr<LevelResult> runOnCPU(Case &c, ModuleOp tiles, const VerifyOptions &op
     return failure();
   auto scratch = [&](StringRef entry) {
     auto func = module->lookupSymbol<LLVM::LLVMFuncOp>(entry);
-    return uint32_t(func->getAttrOfType<IntegerAttr>("attn.scratch_bytes").getInt());
+    return uint32_t(
+        func->getAttrOfType<IntegerAttr>("attn.scratch_bytes").getInt());
   };
   c.spec.scratchBytes = scratch(c.spec.entry);
   c.spec.mergeScratchBytes = scratch(c.spec.mergeEntry);
@@ -57,9 +60,11 @@ FailureOr<LevelResult> runOnCPU(Case &c, ModuleOp tiles, const VerifyOptions &op
 
 } // namespace
 
-OwningOpRef<ModuleOp> attn::prepareSource(ModuleOp source, const VerifyOptions &options) {
-  OwningOpRef<ModuleOp> module =
-      options.kvHeads > 0 ? withFewerHeads(source, options.kvHeads) : source.clone();
+OwningOpRef<ModuleOp> attn::prepareSource(ModuleOp source,
+                                          const VerifyOptions &options) {
+  OwningOpRef<ModuleOp> module = options.kvHeads > 0
+                                     ? withFewerHeads(source, options.kvHeads)
+                                     : source.clone();
   Builder b(module->getContext());
   if (options.element == "f32")
     return withElementType(*module, b.getF32Type());
@@ -77,11 +82,12 @@ static LoweringOptions loweringOf(const VerifyOptions &options) {
   return lowering;
 }
 
-FailureOr<std::vector<LevelResult>> attn::verifyLowered(ModuleOp source, ModuleOp lowered,
-                                                        StringRef level,
-                                                        const VerifyOptions &options) {
+FailureOr<std::vector<LevelResult>>
+attn::verifyLowered(ModuleOp source, ModuleOp lowered, StringRef level,
+                    const VerifyOptions &options) {
   sim::registerFragKernels();
-  OwningOpRef<ModuleOp> problem = lowerTo(source, loweringOf(options), Level::Problem);
+  OwningOpRef<ModuleOp> problem =
+      lowerTo(source, loweringOf(options), Level::Problem);
   if (!problem)
     return failure();
   std::vector<LevelResult> results;
@@ -94,13 +100,14 @@ FailureOr<std::vector<LevelResult>> attn::verifyLowered(ModuleOp source, ModuleO
   return results;
 }
 
-FailureOr<std::vector<LevelResult>> attn::verifyEachLevel(ModuleOp source,
-                                                          const VerifyOptions &options) {
+FailureOr<std::vector<LevelResult>>
+attn::verifyEachLevel(ModuleOp source, const VerifyOptions &options) {
   sim::registerFragKernels();
   OwningOpRef<ModuleOp> module = prepareSource(source, options);
   LoweringOptions lowering = loweringOf(options);
   OwningOpRef<ModuleOp> problem = lowerTo(*module, lowering, Level::Problem);
-  OwningOpRef<ModuleOp> tiles = problem ? lowerTo(*module, lowering, Level::Tiles) : nullptr;
+  OwningOpRef<ModuleOp> tiles =
+      problem ? lowerTo(*module, lowering, Level::Tiles) : nullptr;
   if (!tiles)
     return failure();
   OwningOpRef<ModuleOp> pipe, frag;

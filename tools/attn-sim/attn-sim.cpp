@@ -1,5 +1,4 @@
-//===- attn-sim.cpp - run kernels of any level on the CPU
-//------------------------===//
+//===- attn-sim.cpp - run kernels of any level on the CPU -----------------===//
 //
 // Random ragged batches through the interpreter, against the oracle.
 //
@@ -48,20 +47,22 @@ static cl::opt<std::string> target("target", cl::init("sm_80"),
                                    cl::desc("target to lower for"),
                                    cl::cat(category));
 static cl::list<std::string>
-    schedules("schedule", cl::value_desc("rr|random|adversarial|field=value,..."),
+    schedules("schedule",
+              cl::value_desc("rr|random|adversarial|field=value,..."),
               cl::desc("who runs next, with --seeds; or override fields of the "
                        "schedule"),
               cl::cat(category));
-static cl::opt<int> seeds("seeds", cl::init(0),
-                          cl::desc("schedules to run pipe and frag under (0: in "
-                                   "lock step)"),
-                          cl::cat(category));
+static cl::opt<int>
+    seeds("seeds", cl::init(0),
+          cl::desc("schedules to run pipe and frag under (0: in "
+                   "lock step)"),
+          cl::cat(category));
 static cl::opt<uint64_t> firstSeed("first-seed", cl::init(0),
                                    cl::desc("of the schedules"),
                                    cl::cat(category));
-static cl::opt<bool> mutants("mutants",
-                             cl::desc("break the kernel in every way it can be"),
-                             cl::cat(category));
+static cl::opt<bool>
+    mutants("mutants", cl::desc("break the kernel in every way it can be"),
+            cl::cat(category));
 static cl::opt<bool> listMutants("list-mutants",
                                  cl::desc("with --mutants: a line a mutant"),
                                  cl::cat(category));
@@ -117,9 +118,8 @@ static int runMutants(ModuleOp source, ModuleOp lowered,
                       const VerifyOptions &options) {
   MutantOptions how;
   how.exploreRuns = explore;
-  FailureOr<std::vector<MutantResult>> results =
-      verifyMutants(source, lowered, lowered ? levelOf(lowered) : StringRef(),
-                    options, how);
+  FailureOr<std::vector<MutantResult>> results = verifyMutants(
+      source, lowered, lowered ? levelOf(lowered) : StringRef(), options, how);
   if (failed(results))
     return 1;
   size_t caught = 0, same = 0, alive = 0;

@@ -1,4 +1,4 @@
-//===- FragMutate.h - broken versions of an L3 kernel -----------------*- C++ -*-===//
+//===- FragMutate.h - broken versions of an L3 kernel -----------*- C++ -*-===//
 //
 // The edits that real bugs are made of, each at each place: a barrier, wait,
 // arrival, fence or copy dropped, a phase, count or number of bytes altered, a
@@ -24,21 +24,21 @@ namespace attn::sim {
 
 struct FragMutant {
   enum class Kind {
-    DropBarrier,   ///< cta_sync, barrier_sync, barrier_arrive, init's
-    DropCommit,    ///< cp_async_commit
-    CommitEarly,   ///< before the copies that it should cover
-    DropWait,      ///< cp_async_wait, mbar_wait
-    WeakerWait,    ///< one group more may be under way: cp_async_wait, wgmma_wait
-    DropCopy,      ///< cp_async, tma_load
-    DropArrive,    ///< mbar_arrive, mbar_arrive_one, mbar_expect
+    DropBarrier, ///< cta_sync, barrier_sync, barrier_arrive, init's
+    DropCommit,  ///< cp_async_commit
+    CommitEarly, ///< before the copies that it should cover
+    DropWait,    ///< cp_async_wait, mbar_wait
+    WeakerWait,  ///< one group more may be under way: cp_async_wait, wgmma_wait
+    DropCopy,    ///< cp_async, tma_load
+    DropArrive,  ///< mbar_arrive, mbar_arrive_one, mbar_expect
     DoubleArrive,
-    ArriveEarly,   ///< before the wait that the arrival depends on
+    ArriveEarly,    ///< before the wait that the arrival depends on
     ArriveUnsynced, ///< without the barrier of the warp
-    OtherLane,     ///< of barriers or words of several replicas
-    CountLess,     ///< one arrival a phase less
+    OtherLane,      ///< of barriers or words of several replicas
+    CountLess,      ///< one arrival a phase less
     CountMore,
-    BytesLess,     ///< half of the bytes expected
-    BytesMore,     ///< twice
+    BytesLess, ///< half of the bytes expected
+    BytesMore, ///< twice
     DropFence,
     DropZeroRows,
     DropWords,     ///< st_words
@@ -52,7 +52,7 @@ struct FragMutant {
     DropRegisters, ///< registers are not given back
   };
   Kind kind;
-  unsigned op; ///< number in a pre-order walk of the kernel
+  unsigned op;      ///< number in a pre-order walk of the kernel
   std::string name; ///< "drop mbar_arrive on 'k.empty' (12:5)"
 };
 

@@ -1,5 +1,4 @@
-//===- PipeMutate.h - broken versions of an L2 kernel ------------*- C++
-//-*-===//
+//===- PipeMutate.h - broken versions of an L2 kernel -----------*- C++ -*-===//
 //
 // The edits that real bugs are made of, each at each place: an op dropped,
 // doubled, moved, or no longer blocking; a channel's depth or tokens changed.

@@ -1,5 +1,4 @@
-//===- PipeTrace.h - every interleaving of one network -----------*- C++
-//-*-===//
+//===- PipeTrace.h - every interleaving of one network ----------*- C++ -*-===//
 //
 // The channel ops of each role replica in the order of one run.  Visits derive
 // from words and data that arrive in FIFO order, so the trace of a replica does

@@ -1,4 +1,4 @@
-//===- Mutants.h - does the simulator find what is broken? -----------*- C++ -*-===//
+//===- Mutants.h - does the simulator find what is broken? ------*- C++ -*-===//
 //
 // Every mutant of PipeMutate.h and FragMutate.h runs under the schedules of the
 // options; the kernel itself must be correct under all of them.

@@ -90,9 +90,8 @@ struct AnyLowering : OpConversionPattern<AnyOp> {
   matchAndRewrite(AnyOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     if (op.getScope() != VoteScope::Cta)
-      return op.emitOpError()
-             << "scope " << stringifyVoteScope(op.getScope())
-             << " is not built for PTX; cta is";
+      return op.emitOpError() << "scope " << stringifyVoteScope(op.getScope())
+                              << " is not built for PTX; cta is";
     Emitter e(rewriter, op.getLoc());
     Value own;
     for (Value row : adaptor.getVec())

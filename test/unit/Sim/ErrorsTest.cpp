@@ -1,5 +1,4 @@
-//===- ErrorsTest.cpp - what the simulator refuses
-//------------------------------===//
+//===- ErrorsTest.cpp - what the simulator refuses ------------------------===//
 
 #include "KernelText.h"
 
@@ -67,9 +66,8 @@ attn.kernel @k()" + args +
     std::string error;
     sim::LaunchOptions options;
     options.maxSteps = maxSteps;
-    bool ok =
-        succeeded(sim::runKernel(module->lookupSymbol("k"), bytes, options,
-                                 error));
+    bool ok = succeeded(
+        sim::runKernel(module->lookupSymbol("k"), bytes, options, error));
     EXPECT_EQ(ok, error.empty());
     return error;
   }
@@ -189,15 +187,14 @@ TEST_F(ErrorsTest, PipeOpsInStrangePlaces) {
 }
 
 TEST_F(ErrorsTest, EndlessRole) {
-  std::string error =
-      run("  pipe.roles [#all] {\n"
-          "    scf.while : () -> () {\n"
-          "      %t = arith.constant true\n"
-          "      %f = pipe.issue mma {\n      }\n"
-          "      %d = pipe.join %f : !pipe.future\n"
-          "      scf.condition(%t)\n"
-          "    } do {\n      scf.yield\n    }\n  }\n",
-          defaultArgs, nullptr, /*maxSteps=*/1000);
+  std::string error = run("  pipe.roles [#all] {\n"
+                          "    scf.while : () -> () {\n"
+                          "      %t = arith.constant true\n"
+                          "      %f = pipe.issue mma {\n      }\n"
+                          "      %d = pipe.join %f : !pipe.future\n"
+                          "      scf.condition(%t)\n"
+                          "    } do {\n      scf.yield\n    }\n  }\n",
+                          defaultArgs, nullptr, /*maxSteps=*/1000);
   EXPECT_EQ(error, "pipe.roles: makes no end within 1000 steps");
 }
 
@@ -215,10 +212,10 @@ TEST_F(ErrorsTest, WordsAndLanes) {
   std::string send = "    pipe.send %ch(%rank) : " + words + "\n";
   EXPECT_EQ(run(roles(lanes, recv, send)), "");
   // One replica says nothing.
-  std::string error =
-      run(roles(lanes, recv,
-                "    %first = arith.cmpi eq, %rank, %c0 : i32\n"
-                "    scf.if %first {\n" + send + "    }\n"));
+  std::string error = run(roles(lanes, recv,
+                                "    %first = arith.cmpi eq, %rank, %c0 : i32\n"
+                                "    scf.if %first {\n" +
+                                    send + "    }\n"));
   EXPECT_NE(error.find("role 'all' waits in pipe.recv: slot 0 of channel 'k' "
                        "lane 1 is free but must be full"),
             std::string::npos)
@@ -228,8 +225,9 @@ TEST_F(ErrorsTest, WordsAndLanes) {
   std::string gather = "    %g:2 = pipe.gather 2 of %rank : i32\n";
   EXPECT_EQ(run(roles(lanes, recv, gather + send)), "");
   error = run(roles(lanes, recv,
-                    send + "    %first = arith.cmpi eq, %rank, %c0 : i32\n"
-                           "    scf.if %first {\n" +
+                    send +
+                        "    %first = arith.cmpi eq, %rank, %c0 : i32\n"
+                        "    scf.if %first {\n" +
                         gather + "    }\n"));
   EXPECT_NE(error.find("role 'b'[0] waits in pipe.gather: 1 of 2 replicas of "
                        "role 'b' have come"),

@@ -116,8 +116,8 @@ static LogicalResult verifySlice(Operation *op, int64_t whole, int64_t part,
     return op->emitOpError("cannot cut ")
            << whole << " rows into " << parts << " equal parts";
   if (part != whole / parts)
-    return op->emitOpError("gives ") << part << " rows but a part has "
-                                     << whole / parts;
+    return op->emitOpError("gives ")
+           << part << " rows but a part has " << whole / parts;
   return success();
 }
 

@@ -1,5 +1,4 @@
-//===- VerifySchedule.cpp - level verifier of L2
-//-------------------------------------===//
+//===- VerifySchedule.cpp - level verifier of L2 --------------------------===//
 //
 // Two kinds of checks.  By structure: a slot comes from an acquire or a wait of
 // the right role, is committed or released, and is not used afterwards; a
