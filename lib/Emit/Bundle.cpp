@@ -62,9 +62,9 @@ static Offset<fbs::Kernel> write(FlatBufferBuilder &b, const Kernel &k) {
     params.push_back(fbs::CreateParam(b, b.CreateString(p.name), fbs::Scalar(p.type),
                                       p.defaultBits, p.hasDefault, p.sampleLo, p.sampleHi,
                                       p.offset));
-  std::vector<Offset<fbs::Table>> tables;
+  std::vector<Offset<fbs::TableDecl>> tables;
   for (const Table &t : k.tables)
-    tables.push_back(fbs::CreateTable(b, b.CreateString(t.name), fbs::Scalar(t.element),
+    tables.push_back(fbs::CreateTableDecl(b, b.CreateString(t.name), fbs::Scalar(t.element),
                                       b.CreateVector(t.index), t.sampleLo, t.sampleHi,
                                       t.sorted, t.offset));
   std::vector<Offset<fbs::Hook>> hooks;

@@ -13,7 +13,8 @@
 // j is j - 1 while j > b0, whichever loop visits it.
 //
 // Invariant: copies are started once for every visit and in visiting order, at
-// most one visit ahead; with no visit, none is.
+// most one visit ahead; with no visit, none is.  No `pipe.visit_index` is left:
+// this is the last pass that reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -198,14 +199,20 @@ struct Skew : attn::impl::PipeSkewBase<Skew> {
                          << "} is not built; use {load_kv = -1}";
       return signalPassFailure();
     }
-    if (schedule->getSkew("load_kv") == 0)
-      return;
+    if (schedule->getSkew("load_kv") != 0 && failed(skewAll(kernel)))
+      return signalPassFailure();
+    kernel.walk([](Operation *op) { op->removeAttr(visitIndexAttr); });
+  }
+
+private:
+  static LogicalResult skewAll(KernelOp kernel) {
     SmallVector<VisitChain> chains;
     if (failed(findVisitChains(kernel, chains)))
-      return signalPassFailure();
+      return failure();
     for (VisitChain &chain : chains)
       if (failed(skewChain(chain)))
-        return signalPassFailure();
+        return failure();
+    return success();
   }
 };
 } // namespace

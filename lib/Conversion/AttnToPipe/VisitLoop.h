@@ -10,8 +10,8 @@
 //     %k0 = arith.addi %base, %x
 //   } {pipe.visits = "descending"}
 //
-// The op that computes %j carries `pipe.visit_index`, so that later passes need
-// not recognise the arithmetic.
+// Up to the end of pipe-skew the op that computes %j carries `pipe.visit_index`,
+// so that no pass need recognise the arithmetic.
 //
 // Invariant: the loops of one item stand in one block, in visiting order, and
 // each begins where the one before it ended.

@@ -117,12 +117,6 @@ static LogicalResult machineToLLVM(ModuleOp module) {
 namespace {
 
 struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
-  /// The patterns also make scalar code and branches on the way.
-  void getDependentDialects(DialectRegistry &registry) const override {
-    FragToNVVMBase::getDependentDialects(registry);
-    registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect>();
-  }
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<frag::KernelOp> kernels(module.getOps<frag::KernelOp>());

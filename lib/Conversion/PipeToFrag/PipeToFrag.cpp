@@ -45,11 +45,6 @@ LogicalResult KernelLowering::check() {
              << "atom " << atom << " of " << op
              << " is not built for level L3 (built: " << frag::mmaM16N8K16
              << ")";
-  for (NamedAttribute entry : pipe.getChannels())
-    if (pipe.getDepth(entry.getName()) < 1)
-      return kernel.emitOpError() << "channel '" << entry.getName().getValue()
-                                  << "' needs at least 1 slot but has "
-                                  << pipe.getDepth(entry.getName());
   return success();
 }
 
@@ -327,11 +322,6 @@ LogicalResult KernelLowering::convertWhile(scf::WhileOp op) {
 namespace {
 
 struct PipeToFrag : public attn::impl::PipeToFragBase<PipeToFrag> {
-  void getDependentDialects(DialectRegistry &registry) const override {
-    PipeToFragBase::getDependentDialects(registry);
-    registry.insert<arith::ArithDialect, math::MathDialect>();
-  }
-
   void runOnOperation() override {
     SmallVector<KernelOp> kernels(getOperation().getOps<KernelOp>());
     SmallVector<frag::KernelOp> made;

@@ -120,8 +120,6 @@ LogicalResult KernelLowering::convert(RowMapOp op) {
   rows.kvLen = at(op.getKvLen());
   rows.pack = int32_t(op.getPack());
   rows.rows = op.getResult().getType().getRows();
-  if (rows.pack < 1)
-    return op.emitOpError() << "pack must be at least 1 but is " << rows.pack;
   Type type = vecType(rows.rows, b.getI32Type());
   if (!type)
     return failure();
