@@ -208,10 +208,8 @@ static LogicalResult compileForGPU(ModuleOp source, const TargetSpec &target,
       return failure();
     for (frag::KernelOp kernel : module->getOps<frag::KernelOp>()) {
       bool merge = kernel.getSymName() == s.mergeEntry;
-      if (uint32_t(kernel.getParamsBytes()) != s.paramsBytes)
-        return kernel.emitError("entry takes ")
-               << kernel.getParamsBytes() << " bytes of parameters but the launch passes "
-               << s.paramsBytes;
+      assert(uint32_t(kernel.getParamsBytes()) == s.paramsBytes &&
+             "kernel and merge kernel are launched with one parameter struct");
       (merge ? s.mergeThreads : s.threads) = uint32_t(kernel.getThreads());
       (merge ? s.mergeSharedBytes : s.sharedBytes) = uint32_t(kernel.getSmem());
     }

@@ -81,12 +81,11 @@ bool Checker::common() {
     return refuse(
         "fold_scale needs normaliser softmax but the variant has none");
   return only("v_tail", s.getVTail().getValue(), "zero_fill") &&
+         only("merge", s.getMerge().getValue(), "kernel") &&
          only("epilogue", s.getEpilogue().getValue(), "direct");
 }
 
 bool Checker::gpu() {
-  if (s.getSoftmax() == SoftmaxKind::Frozen)
-    return refuse("softmax = frozen is not built for " + on);
   auto pipe = dyn_cast<pipe::ScheduleAttr>(s.getPipe());
   if (!pipe)
     return refuse(on + " needs a #pipe.schedule");

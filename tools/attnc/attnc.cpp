@@ -44,6 +44,8 @@ static cl::opt<std::string> output("o", cl::desc("output file (- for standard ou
 static cl::opt<std::string>
     emitKind("emit", cl::init("bundle"), cl::cat(category), cl::value_desc("kind"),
              cl::desc("bundle, attn, tiles, pipe, frag, nvvm, llvm, ptx, schedule, block-map or report"));
+static cl::opt<std::string> kernelName("kernel", cl::value_desc("name"),
+                                       cl::desc("compile this kernel only"), cl::cat(category));
 static cl::opt<std::string> schedule("schedule", cl::value_desc("field=value,..."),
                                      cl::desc("override fields of the schedule"), cl::cat(category));
 static cl::list<std::string> cpuTypes("cpu-dtypes", cl::CommaSeparated, cl::value_desc("f32,f16,bf16"),
@@ -65,6 +67,9 @@ static cl::opt<int> verifyHeads("verify-kv-heads", cl::init(2), cl::cat(category
                                 cl::desc("KV heads that --verify-each-level runs (0: all)"));
 static cl::opt<int> splitKeys("split", cl::init(0), cl::cat(category),
                               cl::desc("keys of a split for --verify-each-level (0: for balance)"));
+static cl::opt<std::string> verifyForce("verify-force", cl::value_desc("exact|redo"), cl::cat(category),
+                                        cl::desc("speculations of --verify-each-level run exact, or "
+                                                 "are all redone"));
 static cl::opt<std::string> dtype("dtype", cl::cat(category),
                                   cl::desc("element type for --verify-each-level"));
 static cl::opt<uint64_t> seed("seed", cl::init(1), cl::desc("seed for --verify-each-level"),
@@ -168,6 +173,10 @@ static int verify(ModuleOp module) {
   options.kvHeads = verifyHeads;
   options.splitKeys = splitKeys;
   options.seed = seed;
+  if (!verifyForce.empty() && verifyForce != "exact" && verifyForce != "redo")
+    return fail("--verify-force is '" + verifyForce + "' but must be exact or redo");
+  options.forceExact = verifyForce == "exact";
+  options.failCheck = verifyForce == "redo";
   bool ok = true;
   for (const std::string &target : targets) {
     options.target = target;
@@ -219,6 +228,13 @@ int main(int argc, char **argv) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return 1;
+  if (!kernelName.empty()) {
+    if (!module->lookupSymbol<KernelOp>(kernelName))
+      return fail("module has no kernel \"" + kernelName + "\"");
+    for (KernelOp kernel : llvm::make_early_inc_range(module->getOps<KernelOp>()))
+      if (kernel.getSymName() != kernelName)
+        kernel.erase();
+  }
   if (verifyLevels)
     return verify(*module);
   if (emitKind != "bundle") {

@@ -131,6 +131,12 @@ struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
       });
       if (placed.wasInterrupted() || failed(legaliseMath(kernel)))
         return signalPassFailure();
+      // Regions are cloned to every element; what stands outside of them is the
+      // same for all threads.
+      kernel.walk([](LoadScalarOp op) {
+        if (!isa<MapOp, CpAsyncOp>(op->getParentOp()))
+          op->setAttr(uniformAttr, UnitAttr::get(op.getContext()));
+      });
     }
     OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
     // 1024: the period of the widest swizzle.

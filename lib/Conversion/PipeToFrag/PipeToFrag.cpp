@@ -153,9 +153,9 @@ LogicalResult KernelLowering::convertOp(Operation *op) {
       .Case<pipe::AcquireOp, pipe::IssueOp, pipe::CommitOp, pipe::WaitOp,
             pipe::NextWorkOp, LoadItemOp, RequestOp, RowMapOp, QKOp, PVOp,
             PackOp, StateInitOp, RowMaxOp, AlphaOp, ExpOp, RowSumOp, RescaleOp,
-            FinishOp, MergeTileOp, MergeSinkOp, AddTileOp, ApplyScoreOp,
-            ApplyMaskOp, ApplySinkOp, StoreOp, StorePartialOp, LoadPartialOp>(
-          [&](auto op) { return convert(op); })
+            ExactPrefixOp, CheckOp, FinishOp, MergeTileOp, MergeSinkOp,
+            AddTileOp, ApplyScoreOp, ApplyMaskOp, ApplySinkOp, StoreOp,
+            StorePartialOp, LoadPartialOp>([&](auto op) { return convert(op); })
       .Default([&](Operation *op) -> LogicalResult {
         bool scalar =
             isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
