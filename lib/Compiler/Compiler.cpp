@@ -286,11 +286,17 @@ FailureOr<emit::Bundle> attn::compile(ModuleOp source, const CompileOptions &opt
                                       StageTimes &times) {
   emit::Bundle bundle;
   bundle.compiler = compilerVersion().str();
-  for (KernelOp kernel : source.getOps<KernelOp>()) {
+  auto kernels = source.getOps<KernelOp>();
+  unsigned done = 0;
+  unsigned total = unsigned(std::distance(kernels.begin(), kernels.end()) * options.targets.size());
+  for (KernelOp kernel : kernels) {
     emit::Kernel out;
-    for (const std::string &target : options.targets)
+    for (const std::string &target : options.targets) {
+      if (options.progress)
+        options.progress(done++, total, (kernel.getSymName() + " for " + target).str());
       if (failed(compileKernel(source, kernel, target, options, out, &times)))
         return failure();
+    }
     bundle.kernels.push_back(std::move(out));
   }
   if (bundle.kernels.empty())

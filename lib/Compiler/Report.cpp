@@ -15,6 +15,7 @@
 
 #include "attn/Compiler/Compiler.h"
 #include "attn/Dialect/Attn/IR/Attn.h"
+#include "attn/Schedule/Schedule.h"
 #include "attn/Target/TargetSpec.h"
 
 #include "llvm/Support/Format.h"
@@ -63,6 +64,16 @@ static void reportKernel(KernelOp kernel, const TargetSpec &target, int64_t n, r
     line(os, "memory time, all heads", memory * 1e6, "us");
     os << "  " << llvm::left_justify("predicted limiter", 34)
        << (compute > memory ? "tensor cores" : "HBM") << "\n";
+  }
+  ProblemFacts facts;
+  std::string error;
+  if (target.isGpu() && ProblemFacts::of(kernel, facts, error)) {
+    Resources needs = resourcesOf(facts, schedule);
+    line(os, "shared memory", double(needs.sharedBytes), "bytes");
+    line(os, "registers a thread, estimated", double(needs.registersPerThread), "");
+    line(os, "threads", double(needs.threads), "");
+    line(os, "CTAs an SM", target.occupancy(unsigned(needs.threads), unsigned(needs.sharedBytes),
+                                            unsigned(needs.registersPerThread)), "");
   }
   os << "  schedule " << schedule << "\n";
 }

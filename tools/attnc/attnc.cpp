@@ -27,8 +27,12 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
+
+#include <chrono>
+#include <functional>
 
 using namespace mlir;
 using namespace attn;
@@ -154,6 +158,28 @@ static bool isTextKind(StringRef kind) {
                              "block-map", "report"}, kind);
 }
 
+/// A bar on a terminal, once a compile has taken a second.
+class ProgressBar {
+public:
+  void operator()(unsigned done, unsigned total, StringRef what) {
+    using namespace std::chrono;
+    if (!llvm::sys::Process::StandardErrIsDisplayed() || steady_clock::now() - begin < seconds(1))
+      return;
+    unsigned width = 30, full = total ? width * done / total : width;
+    llvm::errs() << "\r[" << std::string(full, '=') << std::string(width - full, ' ') << "] " << done
+                 << "/" << total << " " << llvm::left_justify(what, 40);
+    drawn = true;
+  }
+  void clear() {
+    if (drawn)
+      llvm::errs() << "\r" << std::string(80, ' ') << "\r";
+  }
+
+private:
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  bool drawn = false;
+};
+
 static void printTimes(const StageTimes &times) {
   double total = 0;
   for (const auto &[stage, ms] : times) {
@@ -254,7 +280,10 @@ int main(int argc, char **argv) {
   options.ptxas = ptxasPath;
   options.useCubin = !noCubin;
   StageTimes times;
+  ProgressBar bar;
+  options.progress = std::ref(bar);
   FailureOr<emit::Bundle> bundle = compile(*module, options, times);
+  bar.clear();
   if (failed(bundle))
     return 1;
   std::vector<char> bytes = emit::serialise(*bundle);

@@ -19,6 +19,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Support/LogicalResult.h"
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +44,8 @@ struct CompileOptions {
   std::vector<std::string> cpuTypes = {"f32"};
   std::string ptxas;     ///< path; empty: search
   bool useCubin = true;  ///< assemble if ptxas is there
-  std::string sourceName;
+  /// Called before each step with the steps done, their number, and what comes.
+  std::function<void(unsigned done, unsigned total, llvm::StringRef what)> progress;
 };
 
 /// Milliseconds a stage took, in order.

@@ -132,9 +132,10 @@ struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
       if (placed.wasInterrupted() || failed(legaliseMath(kernel)))
         return signalPassFailure();
       // Regions are cloned to every element; what stands outside of them is the
-      // same for all threads.
-      kernel.walk([](LoadScalarOp op) {
-        if (!isa<MapOp, CpAsyncOp>(op->getParentOp()))
+      // same for all threads.  Without shared memory nothing in the kernel asks
+      // for threads that run together.
+      kernel.walk([&](LoadScalarOp op) {
+        if (kernel.getSmem() && !isa<MapOp, CpAsyncOp>(op->getParentOp()))
           op->setAttr(uniformAttr, UnitAttr::get(op.getContext()));
       });
     }
