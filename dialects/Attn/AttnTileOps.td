@@ -1,4 +1,4 @@
-//===- AttnTileOps.td - tile ops (L1) ----------------------------------------===//
+//===- AttnTileOps.td - tile ops (L1) -------------------------------------===//
 //
 // Operands not named otherwise are i32.  "live" rows are those below the item's
 // row count; dead rows are computed but never stored and never decide anything.

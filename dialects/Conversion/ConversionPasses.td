@@ -1,4 +1,4 @@
-//===- ConversionPasses.td - passes that cross dialects --------------------------------===//
+//===- ConversionPasses.td - passes that cross dialects -------------------===//
 
 #ifndef ATTN_CONVERSION_PASSES
 #define ATTN_CONVERSION_PASSES

@@ -1,4 +1,4 @@
-//===- FragAttrs.td - layouts -----------------------------------------------------===//
+//===- FragAttrs.td - layouts ---------------------------------------------===//
 
 #ifndef FRAG_ATTRS
 #define FRAG_ATTRS

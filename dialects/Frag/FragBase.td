@@ -1,4 +1,4 @@
-//===- FragBase.td - the frag dialect -------------------------------------------===//
+//===- FragBase.td - the frag dialect -------------------------------------===//
 
 #ifndef FRAG_BASE
 #define FRAG_BASE

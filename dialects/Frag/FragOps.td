@@ -1,4 +1,4 @@
-//===- FragOps.td - kernels, scalars, maps, reductions --------------------------------===//
+//===- FragOps.td - kernels, scalars, maps, reductions --------------------===//
 
 #ifndef FRAG_OPS
 #define FRAG_OPS

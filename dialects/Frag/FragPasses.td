@@ -1,4 +1,4 @@
-//===- FragPasses.td - passes of level L3 ----------------------------------------------===//
+//===- FragPasses.td - passes of level L3 ---------------------------------===//
 
 #ifndef FRAG_PASSES
 #define FRAG_PASSES

@@ -1,4 +1,4 @@
-//===- FragTypes.td - register tiles, row vectors, rings ----------------------------===//
+//===- FragTypes.td - register tiles, row vectors, rings ------------------===//
 
 #ifndef FRAG_TYPES
 #define FRAG_TYPES

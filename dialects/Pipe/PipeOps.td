@@ -1,4 +1,4 @@
-//===- PipeOps.td - roles, channels, work ------------------------------------------===//
+//===- PipeOps.td - roles, channels, work ---------------------------------===//
 
 #ifndef PIPE_OPS
 #define PIPE_OPS

@@ -1,4 +1,4 @@
-//===- PipePasses.td - passes of level L2 that do not see attention --------------===//
+//===- PipePasses.td - passes of level L2 that do not see attention -------===//
 
 #ifndef PIPE_PASSES
 #define PIPE_PASSES

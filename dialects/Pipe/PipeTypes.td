@@ -1,4 +1,4 @@
-//===- PipeTypes.td - channels, slots, futures -----------------------------------===//
+//===- PipeTypes.td - channels, slots, futures ----------------------------===//
 
 #ifndef PIPE_TYPES
 #define PIPE_TYPES

@@ -1,5 +1,4 @@
-//===- Object.cpp - LLVM dialect to a shared object
-//------------------------------===//
+//===- Object.cpp - LLVM dialect to a shared object -----------------------===//
 //
 // module -> LLVM IR -> O3 -> object in memory -> lld in process -> bytes.  lld
 // reads and writes files, so both sides go through temporary files that are

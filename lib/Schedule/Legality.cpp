@@ -1,5 +1,4 @@
-//===- Legality.cpp - is a schedule legal for kernel and target?
-//--------------===//
+//===- Legality.cpp - is a schedule legal for kernel and target? ----------===//
 //
 //   tile_q = 100            "tile_q is 100 but 8 warps of 16 rows need a
 //                            multiple of 128"
@@ -81,7 +80,6 @@ bool Checker::common() {
     return refuse(
         "fold_scale needs normaliser softmax but the variant has none");
   return only("v_tail", s.getVTail().getValue(), "zero_fill") &&
-         only("merge", s.getMerge().getValue(), "kernel") &&
          only("epilogue", s.getEpilogue().getValue(), "direct");
 }
 

@@ -1,5 +1,4 @@
-//===- AttnInterp.cpp - tile ops of levels L1 and L2
-//---------------------------------===//
+//===- AttnInterp.cpp - tile ops of levels L1 and L2 ----------------------===//
 //
 // The handler of the attn dialect: work loops, the loop over key blocks, the
 // parts of the state.  Memory is in AttnMemory.cpp, hooks in AttnHooks.cpp.

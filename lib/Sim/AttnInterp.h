@@ -1,4 +1,4 @@
-//===- AttnInterp.h - handlers of attn and pipe ------------------*- C++
+//===- AttnInterp.h - handlers of attn and pipe ------------------*- C++ --===//
 //-*-===//
 //
 // Private to the simulator: the state that the tile ops share in one CTA, and

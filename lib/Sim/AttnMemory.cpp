@@ -1,5 +1,4 @@
-//===- AttnMemory.cpp - loads and stores of tiles
-//-----------------------------------===//
+//===- AttnMemory.cpp - loads and stores of tiles -------------------------===//
 //
 // The only place of levels L1 and L2 that touches global memory.
 //

@@ -1,5 +1,4 @@
-//===- FragInterp.cpp - L3: launch, scalars, bodies of maps
-//---------------------===//
+//===- FragInterp.cpp - L3: launch, scalars, bodies of maps ---------------===//
 //
 // A body is decoded once a CTA into a flat list and run for each element:
 //

@@ -1,5 +1,4 @@
-//===- FragSmem.cpp - L3: shared memory, copies, MMA
-//-------------------------------===//
+//===- FragSmem.cpp - L3: shared memory, copies, MMA ----------------------===//
 //
 // A copy goes through four states; the bytes of its slot are NaN until the
 // last:

@@ -1,4 +1,4 @@
-//===- FragState.h - registers and shared memory of one CTA ------*- C++
+//===- FragState.h - registers and shared memory of one CTA ------*- C++ --===//
 //-*-===//
 //
 // Private to the L3 interpreter.  Threads run in lock step: one op at a time

@@ -1,5 +1,4 @@
-//===- FragTiles.cpp - L3: register tiles and row vectors
-//-------------------------===//
+//===- FragTiles.cpp - L3: register tiles and row vectors -----------------===//
 //
 // Every op runs over [thread][register]; what threads exchange they exchange
 // along the lane masks of the layout:

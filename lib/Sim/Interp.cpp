@@ -1,5 +1,4 @@
-//===- Interp.cpp - regions, scf and scalars
-//---------------------------------------===//
+//===- Interp.cpp - regions, scf and scalars ------------------------------===//
 //
 // The dialect-free half of the interpreter and the launch of a kernel.
 //

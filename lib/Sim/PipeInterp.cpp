@@ -1,5 +1,4 @@
-//===- PipeInterp.cpp - channels and work of one role
-//-----------------------------===//
+//===- PipeInterp.cpp - channels and work of one role ---------------------===//
 //
 // One role in order: no wait may block, so each op finds its slot in the state
 // that it needs or the run ends with the channel's name and the slot's number.

@@ -1,5 +1,4 @@
-//===- Tiles.cpp - arithmetic of the tile ops
-//----------------------------------===//
+//===- Tiles.cpp - arithmetic of the tile ops -----------------------------===//
 //
 // f32 arithmetic with the guards that the op descriptions ask for.
 //

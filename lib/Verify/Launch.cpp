@@ -1,4 +1,4 @@
-//===- Launch.cpp - plan and parameter struct of a workload --------------------------------===//
+//===- Launch.cpp - plan and parameter struct of a workload ---------------===//
 
 #include "Launch.h"
 
@@ -25,9 +25,11 @@ workload::KernelDesc attn::workloadDescOf(const emit::Kernel &k) {
   d.softmax = k.softmax;
   d.defaultScale = k.defaultScale;
   for (const emit::Param &p : k.params)
-    d.params.push_back({p.name, p.type, p.hasDefault, p.defaultBits, p.sampleLo, p.sampleHi});
+    d.params.push_back(
+        {p.name, p.type, p.hasDefault, p.defaultBits, p.sampleLo, p.sampleHi});
   for (const emit::Table &t : k.tables) {
-    workload::TableDesc table{t.name, t.element, {}, t.sampleLo, t.sampleHi, t.sorted};
+    workload::TableDesc table{t.name,     t.element,  {},
+                              t.sampleLo, t.sampleHi, t.sorted};
     for (uint8_t space : t.index)
       table.index.push_back(attn_index_space(space));
     d.tables.push_back(std::move(table));
@@ -37,10 +39,13 @@ workload::KernelDesc attn::workloadDescOf(const emit::Kernel &k) {
   return d;
 }
 
-static uint64_t address(const void *p) { return uint64_t(reinterpret_cast<uintptr_t>(p)); }
+static uint64_t address(const void *p) {
+  return uint64_t(reinterpret_cast<uintptr_t>(p));
+}
 
-bool Launch::make(workload::Workload &w, const emit::Kernel &kernel, const emit::Specialisation &s,
-                  int32_t splitKeys, int32_t workers, std::string &error) {
+bool Launch::make(workload::Workload &w, const emit::Kernel &kernel,
+                  const emit::Specialisation &s, int32_t splitKeys,
+                  int32_t workers, std::string &error) {
   std::vector<int32_t> qBegins, kvBegins;
   for (const attn_request_record &r : w.requests) {
     qBegins.push_back(r.q_begin);
@@ -59,7 +64,8 @@ bool Launch::make(workload::Workload &w, const emit::Kernel &kernel, const emit:
   p.tileK = s.tileK;
   std::unique_ptr<plan::MaskVisibility> visibility;
   if (const mask::HookProgram *program = w.problem().mask) {
-    visibility = std::make_unique<plan::MaskVisibility>(*program, w.problem().bindings, s.tileK);
+    visibility = std::make_unique<plan::MaskVisibility>(
+        *program, w.problem().bindings, s.tileK);
     p.visibility = &visibility->visibility();
   }
   plan::Options options;
@@ -75,9 +81,10 @@ bool Launch::make(workload::Workload &w, const emit::Kernel &kernel, const emit:
   if (!plan::capacity(p, options, capacity, planError))
     return fail();
   plan.assign(capacity.planBytes, 0);
-  std::vector<std::max_align_t> scratch(capacity.scratchBytes / sizeof(std::max_align_t) + 1);
-  if (!plan::build(p, options, plan.data(), plan.size(), scratch.data(), capacity.scratchBytes,
-                   summary, planError))
+  std::vector<std::max_align_t> scratch(
+      capacity.scratchBytes / sizeof(std::max_align_t) + 1);
+  if (!plan::build(p, options, plan.data(), plan.size(), scratch.data(),
+                   capacity.scratchBytes, summary, planError))
     return fail();
 
   partialO.assign(size_t(summary.slots) * s.tileQ * kernel.dimV, std::nanf(""));
@@ -102,11 +109,13 @@ bool Launch::make(workload::Workload &w, const emit::Kernel &kernel, const emit:
   fixed.scale = w.scale;
   std::memcpy(paramBytes.data(), &fixed, sizeof(fixed));
   for (size_t i = 0; i < kernel.params.size(); ++i)
-    std::memcpy(paramBytes.data() + kernel.params[i].offset, &w.paramBits[i], 4);
+    std::memcpy(paramBytes.data() + kernel.params[i].offset, &w.paramBits[i],
+                4);
   for (size_t i = 0; i < kernel.tables.size(); ++i) {
     attn_table_param t{};
     t.data = address(w.tables[i].buffer.data());
-    std::copy(std::begin(w.tables[i].extent), std::end(w.tables[i].extent), t.extent);
+    std::copy(std::begin(w.tables[i].extent), std::end(w.tables[i].extent),
+              t.extent);
     t.version = 1;
     std::memcpy(paramBytes.data() + kernel.tables[i].offset, &t, sizeof(t));
   }
@@ -116,8 +125,10 @@ bool Launch::make(workload::Workload &w, const emit::Kernel &kernel, const emit:
 bool attn::runObject(llvm::ArrayRef<char> object, const emit::Specialisation &s,
                      const Launch &launch, std::string &error) {
   int fd = memfd_create("attn", 0);
-  if (fd < 0 || write(fd, object.data(), object.size()) != ssize_t(object.size())) {
-    error = "cannot write " + std::to_string(object.size()) + " bytes of object code";
+  if (fd < 0 ||
+      write(fd, object.data(), object.size()) != ssize_t(object.size())) {
+    error = "cannot write " + std::to_string(object.size()) +
+            " bytes of object code";
     if (fd >= 0)
       close(fd);
     return false;
@@ -126,15 +137,19 @@ bool attn::runObject(llvm::ArrayRef<char> object, const emit::Specialisation &s,
   void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   close(fd);
   using Entry = void (*)(const void *, const void *, void *);
-  auto entry = handle ? reinterpret_cast<Entry>(dlsym(handle, s.entry.c_str())) : nullptr;
-  auto merge = handle ? reinterpret_cast<Entry>(dlsym(handle, s.mergeEntry.c_str())) : nullptr;
+  auto entry = handle ? reinterpret_cast<Entry>(dlsym(handle, s.entry.c_str()))
+                      : nullptr;
+  auto merge =
+      handle ? reinterpret_cast<Entry>(dlsym(handle, s.mergeEntry.c_str()))
+             : nullptr;
   if (!entry || !merge) {
     const char *why = dlerror();
     error = why ? why : "object has no entry " + s.entry;
     return false;
   }
   size_t bytes = std::max(s.scratchBytes, s.mergeScratchBytes) + 64;
-  std::unique_ptr<void, decltype(&free)> scratch(aligned_alloc(64, (bytes + 63) / 64 * 64), free);
+  std::unique_ptr<void, decltype(&free)> scratch(
+      aligned_alloc(64, (bytes + 63) / 64 * 64), free);
   for (const attn_work_item &item : launch.items())
     entry(&item, launch.params().data(), scratch.get());
   for (const attn_merge_item &item : launch.merges())

@@ -1,4 +1,5 @@
-//===- Launch.h - plan and parameter struct of a workload ---------*- C++ -*-===//
+//===- Launch.h - plan and parameter struct of a workload ---------*- C++ -===//
+//-*-===//
 //
 // What the runtime does before a launch, for levels that run inside the
 // compiler: a plan from the shared planner and the parameter struct with host
@@ -25,19 +26,22 @@ workload::KernelDesc workloadDescOf(const emit::Kernel &kernel);
 class Launch {
 public:
   /// Plans the workload; false with a message.
-  bool make(workload::Workload &w, const emit::Kernel &kernel, const emit::Specialisation &s,
-            int32_t splitKeys, int32_t workers, std::string &error);
+  bool make(workload::Workload &w, const emit::Kernel &kernel,
+            const emit::Specialisation &s, int32_t splitKeys, int32_t workers,
+            std::string &error);
 
   llvm::ArrayRef<char> params() const { return paramBytes; }
   const attn_plan_header &header() const {
     return *reinterpret_cast<const attn_plan_header *>(plan.data());
   }
   llvm::ArrayRef<attn_work_item> items() const {
-    return {reinterpret_cast<const attn_work_item *>(plan.data() + header().items_offset),
+    return {reinterpret_cast<const attn_work_item *>(plan.data() +
+                                                     header().items_offset),
             header().items};
   }
   llvm::ArrayRef<attn_merge_item> merges() const {
-    return {reinterpret_cast<const attn_merge_item *>(plan.data() + header().merges_offset),
+    return {reinterpret_cast<const attn_merge_item *>(plan.data() +
+                                                      header().merges_offset),
             header().merges};
   }
 
@@ -48,8 +52,8 @@ private:
 
 /// Runs both entries of a linked object over all records, on this thread.
 /// False with a message.
-bool runObject(llvm::ArrayRef<char> object, const emit::Specialisation &s, const Launch &launch,
-               std::string &error);
+bool runObject(llvm::ArrayRef<char> object, const emit::Specialisation &s,
+               const Launch &launch, std::string &error);
 
 } // namespace attn
 

@@ -1,4 +1,4 @@
-//===- VerifyLevels.cpp - the same inputs through every level --------------------------------===//
+//===- VerifyLevels.cpp - the same inputs through every level -------------===//
 
 #include "attn/Verify/VerifyLevels.h"
 
@@ -37,7 +37,8 @@ workload::Element elementOf(Type type) {
 }
 
 /// Fills a case from the problem form (block map and schedule present).
-LogicalResult makeCase(KernelOp kernel, const VerifyOptions &options, Case &out) {
+LogicalResult makeCase(KernelOp kernel, const VerifyOptions &options,
+                       Case &out) {
   FailureOr<emit::Kernel> described = describeKernel(kernel);
   if (failed(described))
     return failure();
@@ -53,17 +54,21 @@ LogicalResult makeCase(KernelOp kernel, const VerifyOptions &options, Case &out)
   auto attention = *kernel.getBody().front().getOps<AttentionOp>().begin();
   workload::Options inputs;
   inputs.seed = options.seed;
-  inputs.element = elementOf(cast<attn::TensorType>(attention.getQuery().getType()).getElement());
-  inputs.output = elementOf(cast<attn::TensorType>(attention.getOutput().getType()).getElement());
+  inputs.element = elementOf(
+      cast<attn::TensorType>(attention.getQuery().getType()).getElement());
+  inputs.output = elementOf(
+      cast<attn::TensorType>(attention.getOutput().getType()).getElement());
   std::string error;
-  if (!workload::Workload::make(workloadDescOf(out.kernel), options.batch, inputs, out.workload,
-                                error) ||
-      !out.launch.make(out.workload, out.kernel, out.spec, options.splitKeys, options.ctas, error))
+  if (!workload::Workload::make(workloadDescOf(out.kernel), options.batch,
+                                inputs, out.workload, error) ||
+      !out.launch.make(out.workload, out.kernel, out.spec, options.splitKeys,
+                       options.ctas, error))
     return kernel.emitError(error);
   return success();
 }
 
-LevelResult judge(Case &c, StringRef level, bool ran, const std::string &error) {
+LevelResult judge(Case &c, StringRef level, bool ran,
+                  const std::string &error) {
   LevelResult result;
   result.kernel = c.kernel.name;
   result.level = level.str();
@@ -76,7 +81,8 @@ LevelResult judge(Case &c, StringRef level, bool ran, const std::string &error) 
 }
 
 /// Runs kernel and merge kernel of a lowered module in the interpreter.
-LevelResult interpret(Case &c, ModuleOp module, StringRef level, const VerifyOptions &options) {
+LevelResult interpret(Case &c, ModuleOp module, StringRef level,
+                      const VerifyOptions &options) {
   sim::LaunchOptions launch;
   launch.ctas = options.ctas;
   launch.forceExact = options.forceExact;
@@ -84,11 +90,13 @@ LevelResult interpret(Case &c, ModuleOp module, StringRef level, const VerifyOpt
   c.workload.poisonOutputs();
   std::string error;
   bool ran = true;
-  for (StringRef entry : {StringRef(c.spec.entry), StringRef(c.spec.mergeEntry)}) {
+  for (StringRef entry :
+       {StringRef(c.spec.entry), StringRef(c.spec.mergeEntry)}) {
     Operation *op = SymbolTable::lookupSymbolIn(module, entry);
     if (!op)
       error = "module has no kernel " + entry.str();
-    ran = ran && op && succeeded(sim::runKernel(op, c.launch.params(), launch, error));
+    ran = ran && op &&
+          succeeded(sim::runKernel(op, c.launch.params(), launch, error));
   }
   return judge(c, level, ran, error);
 }
@@ -100,13 +108,15 @@ const CpuLevel &hostLevel() {
   bool wide = llvm::sys::getHostCPUFeatures().lookup("avx512vl");
   const CpuLevel *best = &cpu.cpuLevels.front();
   for (const CpuLevel &level : cpu.cpuLevels)
-    if (level.vectorBytes <= (wide ? 64u : 32u) && level.vectorBytes > best->vectorBytes)
+    if (level.vectorBytes <= (wide ? 64u : 32u) &&
+        level.vectorBytes > best->vectorBytes)
       best = &level;
   return *best;
 }
 
 /// Compiles L1 for this machine and runs it.
-FailureOr<LevelResult> runOnCPU(Case &c, ModuleOp tiles, const VerifyOptions &options) {
+FailureOr<LevelResult> runOnCPU(Case &c, ModuleOp tiles,
+                                const VerifyOptions &options) {
   const CpuLevel &level = hostLevel();
   OwningOpRef<ModuleOp> module = tiles.clone();
   PassManager pm(module->getContext());
@@ -115,7 +125,8 @@ FailureOr<LevelResult> runOnCPU(Case &c, ModuleOp tiles, const VerifyOptions &op
     return failure();
   auto scratch = [&](StringRef entry) {
     auto func = module->lookupSymbol<LLVM::LLVMFuncOp>(entry);
-    return uint32_t(func->getAttrOfType<IntegerAttr>("attn.scratch_bytes").getInt());
+    return uint32_t(
+        func->getAttrOfType<IntegerAttr>("attn.scratch_bytes").getInt());
   };
   c.spec.scratchBytes = scratch(c.spec.entry);
   c.spec.mergeScratchBytes = scratch(c.spec.mergeEntry);
@@ -130,8 +141,9 @@ FailureOr<LevelResult> runOnCPU(Case &c, ModuleOp tiles, const VerifyOptions &op
 
 /// The L0 module that is verified: fewer heads, another element type.
 OwningOpRef<ModuleOp> prepare(ModuleOp source, const VerifyOptions &options) {
-  OwningOpRef<ModuleOp> module =
-      options.kvHeads > 0 ? withFewerHeads(source, options.kvHeads) : source.clone();
+  OwningOpRef<ModuleOp> module = options.kvHeads > 0
+                                     ? withFewerHeads(source, options.kvHeads)
+                                     : source.clone();
   Builder b(module->getContext());
   if (options.element == "f32")
     return withElementType(*module, b.getF32Type());
@@ -150,7 +162,8 @@ void forceSpeculations(ModuleOp tiles, const VerifyOptions &options) {
   tiles.walk([&](SpeculateOp op) {
     auto constant = [](Block &block, bool value) -> Value {
       OpBuilder b = OpBuilder::atBlockBegin(&block);
-      return arith::ConstantIntOp::create(b, block.getParentOp()->getLoc(), value, 1);
+      return arith::ConstantIntOp::create(b, block.getParentOp()->getLoc(),
+                                          value, 1);
     };
     Block &body = op.getBody().front(), &check = op.getCheck().front();
     if (options.forceExact)
@@ -160,7 +173,8 @@ void forceSpeculations(ModuleOp tiles, const VerifyOptions &options) {
 }
 
 /// A copy of the module after more passes; null after an error.
-OwningOpRef<ModuleOp> lowerFrom(ModuleOp module, llvm::function_ref<void(OpPassManager &)> add) {
+OwningOpRef<ModuleOp> lowerFrom(ModuleOp module,
+                                llvm::function_ref<void(OpPassManager &)> add) {
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager pm(module.getContext());
   add(pm);
@@ -176,11 +190,12 @@ LoweringOptions loweringOf(const VerifyOptions &options) {
 
 } // namespace
 
-FailureOr<std::vector<LevelResult>> attn::verifyLowered(ModuleOp source, ModuleOp lowered,
-                                                        StringRef level,
-                                                        const VerifyOptions &options) {
+FailureOr<std::vector<LevelResult>>
+attn::verifyLowered(ModuleOp source, ModuleOp lowered, StringRef level,
+                    const VerifyOptions &options) {
   sim::registerFragKernels();
-  OwningOpRef<ModuleOp> problem = lowerTo(source, loweringOf(options), Level::Problem);
+  OwningOpRef<ModuleOp> problem =
+      lowerTo(source, loweringOf(options), Level::Problem);
   if (!problem)
     return failure();
   std::vector<LevelResult> results;
@@ -193,13 +208,14 @@ FailureOr<std::vector<LevelResult>> attn::verifyLowered(ModuleOp source, ModuleO
   return results;
 }
 
-FailureOr<std::vector<LevelResult>> attn::verifyEachLevel(ModuleOp source,
-                                                          const VerifyOptions &options) {
+FailureOr<std::vector<LevelResult>>
+attn::verifyEachLevel(ModuleOp source, const VerifyOptions &options) {
   sim::registerFragKernels();
   OwningOpRef<ModuleOp> module = prepare(source, options);
   LoweringOptions lowering = loweringOf(options);
   OwningOpRef<ModuleOp> problem = lowerTo(*module, lowering, Level::Problem);
-  OwningOpRef<ModuleOp> tiles = problem ? lowerTo(*module, lowering, Level::Tiles) : nullptr;
+  OwningOpRef<ModuleOp> tiles =
+      problem ? lowerTo(*module, lowering, Level::Tiles) : nullptr;
   if (!tiles)
     return failure();
   forceSpeculations(*tiles, options);

@@ -1,5 +1,4 @@
-//===- attn-sim.cpp - run kernels of any level on the CPU
-//------------------------===//
+//===- attn-sim.cpp - run kernels of any level on the CPU -----------------===//
 //
 // Random ragged batches through the interpreter, against the oracle.
 //

@@ -1,4 +1,4 @@
-//===- Object.h - LLVM dialect to a shared object ------------------*- C++
+//===- Object.h - LLVM dialect to a shared object ------------------*- C++ ===//
 //-*-===//
 //
 // The CPU half of a bundle: one position-independent shared object a level,

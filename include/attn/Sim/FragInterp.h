@@ -1,4 +1,4 @@
-//===- FragInterp.h - run level L3 on the CPU --------------------*- C++
+//===- FragInterp.h - run level L3 on the CPU --------------------*- C++ --===//
 //-*-===//
 //
 //   registerFragKernels();

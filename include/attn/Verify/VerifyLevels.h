@@ -1,4 +1,5 @@
-//===- VerifyLevels.h - the same inputs through every level ------*- C++ -*-===//
+//===- VerifyLevels.h - the same inputs through every level ------*- C++ --===//
+//-*-===//
 //
 // A wrong pass is found by running one batch of random inputs at each level and
 // comparing each with the oracle (L0):
@@ -27,9 +28,9 @@ namespace attn {
 struct VerifyOptions {
   std::string target = "sm_80";
   std::string schedule;
-  std::string element;  ///< element type of q, k, v; empty: as declared
+  std::string element; ///< element type of q, k, v; empty: as declared
   workload::Batch batch;
-  int32_t kvHeads = 2;  ///< KV heads that are run at most; 0: all
+  int32_t kvHeads = 2; ///< KV heads that are run at most; 0: all
   int32_t splitKeys = 0;
   int32_t ctas = 3;
   uint64_t seed = 1;
@@ -45,14 +46,14 @@ struct LevelResult {
 
 /// Runs every kernel of the L0 module at every level that the target has.
 /// Failure is a compile error (diagnosed); a disagreement is a result.
-mlir::FailureOr<std::vector<LevelResult>> verifyEachLevel(mlir::ModuleOp source,
-                                                          const VerifyOptions &options);
+mlir::FailureOr<std::vector<LevelResult>>
+verifyEachLevel(mlir::ModuleOp source, const VerifyOptions &options);
 
-/// Runs the kernels of a module that is already lowered to L1, L2 or L3; `source`
-/// is the L0 module that it came from.
-mlir::FailureOr<std::vector<LevelResult>> verifyLowered(mlir::ModuleOp source, mlir::ModuleOp lowered,
-                                                        llvm::StringRef level,
-                                                        const VerifyOptions &options);
+/// Runs the kernels of a module that is already lowered to L1, L2 or L3;
+/// `source` is the L0 module that it came from.
+mlir::FailureOr<std::vector<LevelResult>>
+verifyLowered(mlir::ModuleOp source, mlir::ModuleOp lowered,
+              llvm::StringRef level, const VerifyOptions &options);
 
 } // namespace attn
 

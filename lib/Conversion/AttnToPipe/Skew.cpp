@@ -1,5 +1,4 @@
-//===- Skew.cpp - issue the copies of the next visit in this one
-//--------------------===//
+//===- Skew.cpp - issue the copies of the next visit in this one ----------===//
 //
 // With `skew = {load_kv = -1}` a visit waits for copies that the visit before
 // it started, and starts those of the visit after it before it computes.

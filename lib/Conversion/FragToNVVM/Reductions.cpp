@@ -103,8 +103,8 @@ struct AnyLowering : OpConversionPattern<AnyOp> {
                                             NVVM::BarrierReduction::OR),
             word)
             .getRes();
-    rewriter.replaceOpWithNewOp<arith::CmpIOp>(
-        op, arith::CmpIPredicate::ne, e.uniform(all), e.i32(0));
+    rewriter.replaceOpWithNewOp<arith::CmpIOp>(op, arith::CmpIPredicate::ne,
+                                               e.uniform(all), e.i32(0));
     return success();
   }
 };

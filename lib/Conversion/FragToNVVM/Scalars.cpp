@@ -163,6 +163,6 @@ void frag::populateScalarPatterns(const TypeConverter &types,
                                   RewritePatternSet &patterns) {
   patterns.add<ParamLowering, RegisterLowering<CtaIdOp, NVVM::BlockIdXOp>,
                RegisterLowering<CtaCountOp, NVVM::GridDimXOp>, OffsetLowering,
-               OpaqueLowering, LoadScalarLowering, SmemLowering, PosLowering, NextLowering,
-               SelectLowering>(types, patterns.getContext());
+               OpaqueLowering, LoadScalarLowering, SmemLowering, PosLowering,
+               NextLowering, SelectLowering>(types, patterns.getContext());
 }

@@ -1,5 +1,4 @@
-//===- Channels.cpp - channels to rings, copies and barriers
-//--------------------===//
+//===- Channels.cpp - channels to rings, copies and barriers --------------===//
 //
 //   pipe.acquire %k             -> nothing (or a barrier, see ChannelAnalysis)
 //   pipe.issue cp_async {...}   -> frag.cp_async %base into %ring[%pos] row

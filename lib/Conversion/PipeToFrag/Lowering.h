@@ -1,4 +1,4 @@
-//===- Lowering.h - one kernel from L2 to L3 ---------------------*- C++
+//===- Lowering.h - one kernel from L2 to L3 ---------------------*- C++ --===//
 //-*-===//
 //
 // A recursive cloner: it walks the blocks of the L2 kernel in order, keeps a

@@ -1,5 +1,4 @@
-//===- PipeToFrag.cpp - L2 with one role to L3
-//------------------------------------===//
+//===- PipeToFrag.cpp - L2 with one role to L3 ----------------------------===//
 //
 // The driver: each attn.kernel becomes a frag.kernel of the same name, and the
 // structure of the text (loops, branches, scalar arithmetic) is kept:

@@ -1,5 +1,4 @@
-//===- Tiles.cpp - products, softmax steps, merges
-//------------------------------===//
+//===- Tiles.cpp - products, softmax steps, merges ------------------------===//
 //
 //   attn.qk %q, %k          -> frag.mma nk %qa, %ring[%pos]
 //   attn.row_max %s, %m     -> frag.reduce_row max row; map maxnumf

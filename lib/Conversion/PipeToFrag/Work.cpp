@@ -1,5 +1,4 @@
-//===- Work.cpp - parameters, the plan, row maps
-//--------------------------------===//
+//===- Work.cpp - parameters, the plan, row maps --------------------------===//
 //
 // The plan is an array of i32 words behind one pointer (include/attn/ABI):
 //

@@ -93,23 +93,6 @@ attn.kernel @agent(%k: !K, %plan: !attn.plan) attributes {schedule = #sched} {
 !O = !attn.tensor<output, bf16, heads = 4, dim = 64, ragged>
 !Ot = !attn.tile<32x64xf32>
 !R = !attn.rowvec<32xf32>
-#sched = #attn.schedule<tile_q = 32, tile_k = 16, pack = 2, kv_order = ascending, softmax = frozen, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
-  pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>], place = {default = "all"}, agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 1>>
-attn.kernel @frozen(%o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
-  pipe.roles [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>] {
-    %c = arith.constant 1.0 : f32
-    %u:3 = attn.state_init : !Ot, !R, !R
-    // expected-error @+1 {{softmax = frozen is not built for level L3}}
-    %p = attn.exp frozen %u#0, %u#1, %c : !Ot, !R
-  }
-  attn.return
-}
-
-// -----
-
-!O = !attn.tensor<output, bf16, heads = 4, dim = 64, ragged>
-!Ot = !attn.tile<32x64xf32>
-!R = !attn.rowvec<32xf32>
 !rows = !attn.rows<32>
 #sched = #attn.schedule<tile_q = 32, tile_k = 16, pack = 2, kv_order = ascending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
   pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>], place = {default = "all"}, agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 1>>

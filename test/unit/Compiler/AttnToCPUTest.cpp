@@ -1,5 +1,4 @@
-//===- AttnToCPUTest.cpp - CPU code against the oracle
-//--------------------------------===//
+//===- AttnToCPUTest.cpp - CPU code against the oracle --------------------===//
 #include "AttnToCPUFixture.h"
 
 #include "attn/Emit/Object.h"

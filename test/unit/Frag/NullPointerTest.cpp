@@ -1,5 +1,4 @@
-//===- NullPointerTest.cpp - accesses of L3 through null pointers
-//---------------===//
+//===- NullPointerTest.cpp - accesses of L3 through null pointers ---------===//
 //
 // A field of the parameter struct that the host left 0 ends the run with an
 // error; rows off the mask touch no memory, so that they need no pointer.

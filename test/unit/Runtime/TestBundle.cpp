@@ -92,7 +92,7 @@ std::vector<uint8_t> TestBundle::write() const {
     for (const TestTable &t : k.tables)
       tables.push_back(
           fb::CreateTableDecl(b, b.CreateString(t.name), fb::Scalar(t.element),
-                          b.CreateVector(t.index), 2, 3, true, t.offset));
+                              b.CreateVector(t.index), 2, 3, true, t.offset));
     std::vector<flatbuffers::Offset<fb::Hook>> hooks;
     for (const TestHook &h : k.hooks)
       hooks.push_back(

@@ -1,5 +1,4 @@
-//===- ErrorsTest.cpp - what the simulator refuses
-//------------------------------===//
+//===- ErrorsTest.cpp - what the simulator refuses ------------------------===//
 
 #include "KernelText.h"
 

@@ -1,5 +1,4 @@
-//===- KernelText.cpp - small L1 kernels as text, and their launch
-//-----------------===//
+//===- KernelText.cpp - small L1 kernels as text, and their launch --------===//
 
 #include "KernelText.h"
 

@@ -1,5 +1,4 @@
-//===- SlotsTest.cpp - broken schedules are reported by name
-//---------------------===//
+//===- SlotsTest.cpp - broken schedules are reported by name --------------===//
 //
 // Each test changes one op of a correct L2 kernel and expects the simulator and
 // the schedule verifier to say what is wrong.

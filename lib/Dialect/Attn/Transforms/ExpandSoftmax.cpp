@@ -1,5 +1,4 @@
-//===- ExpandSoftmax.cpp - attn-expand-softmax
-//-------------------------------===//
+//===- ExpandSoftmax.cpp - attn-expand-softmax ----------------------------===//
 //
 // The state becomes its parts (O, m, l), or O alone without normaliser:
 //

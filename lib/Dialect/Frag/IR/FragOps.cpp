@@ -1,5 +1,4 @@
-//===- FragOps.cpp - kernels, maps, reductions, tiles in memory
-//---------------===//
+//===- FragOps.cpp - kernels, maps, reductions, tiles in memory -----------===//
 //
 // Text and checks of the ops that do not touch shared memory.  A message names
 // both sides of what does not fit:

@@ -1,5 +1,4 @@
-//===- FragTypes.cpp - text and legality of types
-//----------------------------===//
+//===- FragTypes.cpp - text and legality of types -------------------------===//
 //
 // A type is checked against the layout library when it is made, so no op has to
 // ask again whether its layout exists:

@@ -1,5 +1,4 @@
-//===- AllocateSmem.cpp - where the rings lie
-//---------------------------------===//
+//===- AllocateSmem.cpp - where the rings lie -----------------------------===//
 //
 //   %q = frag.smem "q" at -1   : !frag.ring<128x128xbf16, ..., slots = 1>
 //   %k = frag.smem "k" at -1   : !frag.ring<64x128xbf16, ..., slots = 2>

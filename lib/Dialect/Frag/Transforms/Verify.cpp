@@ -1,5 +1,4 @@
-//===- Verify.cpp - level verifier of L3
-//---------------------------------------===//
+//===- Verify.cpp - level verifier of L3 ----------------------------------===//
 //
 // Follows the text of a kernel with the state of each ring's copies:
 //

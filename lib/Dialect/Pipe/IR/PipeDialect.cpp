@@ -1,5 +1,4 @@
-//===- PipeDialect.cpp - the dialect, its attributes and its types
-//--------------===//
+//===- PipeDialect.cpp - the dialect, its attributes and its types --------===//
 //
 // Registration, and the checks on roles, schedules and channel types.
 //

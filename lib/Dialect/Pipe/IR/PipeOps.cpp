@@ -1,5 +1,4 @@
-//===- PipeOps.cpp - verifiers of the pipe ops
-//-----------------------------------===//
+//===- PipeOps.cpp - verifiers of the pipe ops ----------------------------===//
 //
 // Local checks: an op against its types and the roles around it.  What needs
 // the order of several ops (spans, balance, deadlock) is pipe-verify-schedule.
