@@ -11,13 +11,13 @@ frag.kernel @loads threads 32 smem 2048 params 200 {
   %plan = frag.param "plan" at 40 : !ptr
   %o = frag.param "o" at 24 : !ptr
   %zero = arith.constant 0 : i64
-  // CHECK: %[[WORD:.*]] = llvm.load %{{.*}} invariant
+  // CHECK: %[[WORD:.*]] = llvm.load %{{.*}} invariant {{.*}} -> i32
   // CHECK: %[[SAME:.*]] = nvvm.redux.sync or %[[WORD]]
   %word = frag.load_scalar %plan[%zero] : !ptr
   // CHECK: llvm.inline_asm has_side_effects {{.*}}"mov.b32 $0, $1;", "=r,r" %[[SAME]] : (i32) -> i32
   %here = frag.opaque %word : i32
   // CHECK-NOT: nvvm.redux.sync
-  // CHECK-COUNT-2: llvm.load %{{.*}} invariant
+  // CHECK-COUNT-2: llvm.load %{{.*}} invariant {{.*}} -> i32
   // CHECK-NOT: nvvm.redux.sync
   %v = frag.map () at (%row) -> !r {
     %i = arith.extsi %row : i32 to i64

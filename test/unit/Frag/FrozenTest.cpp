@@ -119,10 +119,10 @@ struct Frozen : testing::Test {
       auto map = frag::MapOp::create(
           builder, loop.getLoc(), sum->get().getType(), sum->get(),
           [&](mlir::OpBuilder &b, mlir::Location loc, mlir::ValueRange args) {
-            mlir::Value zero = mlir::arith::ConstantOp::create(
-                b, loc, b.getF32FloatAttr(0));
-            mlir::Value value = mlir::arith::SelectOp::create(b, loc, exact,
-                                                              zero, args[0]);
+            mlir::Value zero =
+                mlir::arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+            mlir::Value value =
+                mlir::arith::SelectOp::create(b, loc, exact, zero, args[0]);
             frag::YieldOp::create(b, loc, value);
           });
       sum->set(map.getResult(0));
