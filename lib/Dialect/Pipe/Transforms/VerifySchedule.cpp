@@ -473,7 +473,7 @@ struct VerifySchedule
     : attn::pipe::impl::PipeVerifyScheduleBase<VerifySchedule> {
   /// Each run takes three items with lengths of their own; the pass runs after
   /// every scheduling pass of every compile, so it has milliseconds.
-  static constexpr unsigned runs = 16;
+  static constexpr unsigned runs = 8;
 
   void runOnOperation() override {
     Operation *root = getOperation();
