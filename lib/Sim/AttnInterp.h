@@ -1,5 +1,4 @@
-//===- AttnInterp.h - handlers of attn and pipe ------------------*- C++ --===//
-//-*-===//
+//===- AttnInterp.h - handlers of attn and pipe -----------------*- C++ -*-===//
 //
 // Private to the simulator: the state that the tile ops share in one CTA, and
 // the handlers of the two dialects of levels L1 and L2.

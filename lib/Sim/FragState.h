@@ -1,5 +1,4 @@
-//===- FragState.h - registers and shared memory of one CTA ------*- C++ --===//
-//-*-===//
+//===- FragState.h - registers and shared memory of one CTA -----*- C++ -*-===//
 //
 // Private to the L3 interpreter.  Threads run in lock step: one op at a time
 // for all of them, which is a legal schedule because control flow is uniform.

@@ -1,5 +1,4 @@
-//===- Launch.h - plan and parameter struct of a workload ---------*- C++ -===//
-//-*-===//
+//===- Launch.h - plan and parameter struct of a workload -------*- C++ -*-===//
 //
 // What the runtime does before a launch, for levels that run inside the
 // compiler: a plan from the shared planner and the parameter struct with host

@@ -1,5 +1,4 @@
-//===- Bundle.h - write a bundle ---------------------------------*- C++ --===//
-//-*-===//
+//===- Bundle.h - write a bundle --------------------------------*- C++ -*-===//
 //
 // Plain data that mirrors include/attn/ABI/Bundle.fbs, and the writer: header
 // with length and hash, then the FlatBuffer.  The reader is in runtime/.

@@ -1,5 +1,4 @@
-//===- Tiles.h - values of levels L1 and L2 ----------------------*- C++ --===//
-//-*-===//
+//===- Tiles.h - values of levels L1 and L2 ---------------------*- C++ -*-===//
 //
 // Tiles, row vectors and row maps as plain arrays, and the arithmetic of the
 // tile ops on them.  Values of 16-bit types are kept as floats that the type

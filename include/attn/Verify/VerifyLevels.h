@@ -1,5 +1,4 @@
-//===- VerifyLevels.h - the same inputs through every level ------*- C++ --===//
-//-*-===//
+//===- VerifyLevels.h - the same inputs through every level -----*- C++ -*-===//
 //
 // A wrong pass is found by running one batch of random inputs at each level and
 // comparing each with the oracle (L0):

@@ -1,5 +1,4 @@
-//===- VisitLoop.h - loops over key blocks after roles are assigned -*- C++ ===//
-//-*-===//
+//===- VisitLoop.h - loops over key blocks after roles are assigned *- C++ -*-===//
 //
 // `attn.for_kv` becomes `scf.for` over its own bounds: the bounds are the
 // segment's borders, and the induction variable counts visits from `lo`.

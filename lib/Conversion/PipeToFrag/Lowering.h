@@ -1,5 +1,4 @@
-//===- Lowering.h - one kernel from L2 to L3 ---------------------*- C++ --===//
-//-*-===//
+//===- Lowering.h - one kernel from L2 to L3 --------------------*- C++ -*-===//
 //
 // A recursive cloner: it walks the blocks of the L2 kernel in order, keeps a
 // map from old values to new ones and writes the L3 text.

@@ -1,5 +1,4 @@
-//===- KernelText.h - small L1 kernels as text, and their launch -*- C++ --===//
-//-*-===//
+//===- KernelText.h - small L1 kernels as text, and their launch *- C++ -*-===//
 //
 // Writes level-L1 modules with small tiles, lowers them to L2, and runs them on
 // random ragged batches against the oracle.

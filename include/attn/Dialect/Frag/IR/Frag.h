@@ -1,5 +1,4 @@
-//===- Frag.h - the frag dialect: fragments and instructions -----*- C++ --===//
-//-*-===//
+//===- Frag.h - the frag dialect: fragments and instructions ----*- C++ -*-===//
 //
 // Level L3.  Which thread holds what, which instruction, which barrier.
 //

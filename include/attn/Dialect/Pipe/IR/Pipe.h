@@ -1,5 +1,4 @@
-//===- Pipe.h - the pipe dialect: roles joined by channels -------*- C++ --===//
-//-*-===//
+//===- Pipe.h - the pipe dialect: roles joined by channels ------*- C++ -*-===//
 //
 // Level L2.  Who does it, when, with which buffers in flight.
 //
