@@ -4,7 +4,7 @@
 # input, and prints the error against the double-precision oracle.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-scripts/build.sh attnc attn-run | tail -n 1
+scripts/build.sh attnc attn-run
 if p=$(scripts/find-ptxas.sh); then PATH=$(dirname "$p"):$PATH; fi
 
 set -x

@@ -17,8 +17,10 @@ trap 'rm -f "$log"' EXIT
 /usr/lib/llvm-22/bin/lit -sv --no-progress-bar "$@" build/test 2>&1 | tee "$log"
 [ "${PIPESTATUS[0]}" = 0 ] || status=1
 
-count() { sed -nE "s/^ *($1) *: *([0-9]+).*/\2/p" "$log" | paste -sd+ | sed 's/^$/0/' | bc_; }
-bc_() { read -r e; echo $((e)); }
+# Sum of the lines of lit's summary that are named so.
+count() {
+  awk -F: -v name="^ *($1) *$" '$1 ~ name {n += $2} END {print n + 0}' "$log"
+}
 passed=$(count 'Passed|Expectedly Failed')
 failed=$(count 'Failed|Unresolved|Timed Out|Unexpectedly Passed')
 skipped=$(count 'Unsupported|Skipped')

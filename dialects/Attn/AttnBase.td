@@ -1,4 +1,4 @@
-//===- AttnBase.td - the attn dialect and its common predicates ----------===//
+//===- AttnBase.td - the attn dialect and its common predicates -----------===//
 
 #ifndef ATTN_BASE
 #define ATTN_BASE

@@ -1,4 +1,4 @@
-//===- AttnOps.td - problem ops (L0) ----------------------------------------===//
+//===- AttnOps.td - problem ops (L0) --------------------------------------===//
 
 #ifndef ATTN_OPS
 #define ATTN_OPS

@@ -1,4 +1,4 @@
-//===- AttnPasses.td - passes of levels L0 and L1 ---------------------------===//
+//===- AttnPasses.td - passes of levels L0 and L1 -------------------------===//
 
 #ifndef ATTN_PASSES
 #define ATTN_PASSES

@@ -1,4 +1,4 @@
-//===- AttnTypes.td - tensors, tables, tiles, states -----------------------===//
+//===- AttnTypes.td - tensors, tables, tiles, states ----------------------===//
 
 #ifndef ATTN_TYPES
 #define ATTN_TYPES

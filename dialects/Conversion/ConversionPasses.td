@@ -1,4 +1,4 @@
-//===- ConversionPasses.td - passes that cross dialects --------------------------------===//
+//===- ConversionPasses.td - passes that cross dialects -------------------===//
 
 #ifndef ATTN_CONVERSION_PASSES
 #define ATTN_CONVERSION_PASSES
@@ -50,7 +50,8 @@ def PipeToFrag : Pass<"pipe-to-frag", "::mlir::ModuleOp"> {
     **Establishes:** only frag, scf, arith, math; every layout comes from an atom of
     the schedule.
   }];
-  let dependentDialects = ["::attn::frag::FragDialect", "::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::attn::frag::FragDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
 
 //===----------------------------------------------------------------------===//
@@ -64,7 +65,8 @@ def FragToNVVM : Pass<"frag-to-nvvm", "::mlir::ModuleOp"> {
     **Establishes:** only llvm and nvvm; math that the back end cannot select is gone.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
-                           "::mlir::cf::ControlFlowDialect"];
+                           "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
 
 //===----------------------------------------------------------------------===//

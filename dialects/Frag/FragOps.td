@@ -72,6 +72,17 @@ def Frag_CtaCountOp : Frag_Op<"cta_count", [Pure]> {
   let assemblyFormat = "attr-dict";
 }
 
+def Frag_OpaqueOp : Frag_Op<"opaque"> {
+  let summary = "the same scalar, known where the op stands and not before";
+  let description = [{
+    Keeps address arithmetic in the loop that it is written in: moved out, it
+    would hold its registers through every inner loop.
+  }];
+  let arguments = (ins I32:$value);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
 def Frag_OffsetOp : Frag_Op<"offset", [Pure, AllTypesMatch<["base", "result"]>]> {
   let summary = "pointer advanced by a number of elements";
   let arguments = (ins Frag_PtrType:$base, I64:$elements);

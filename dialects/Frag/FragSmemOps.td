@@ -1,4 +1,4 @@
-//===- FragSmemOps.td - shared memory, copies, barriers, MMA ------------------------===//
+//===- FragSmemOps.td - shared memory, copies, barriers, MMA --------------===//
 
 #ifndef FRAG_SMEM_OPS
 #define FRAG_SMEM_OPS

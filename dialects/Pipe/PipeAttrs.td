@@ -1,4 +1,4 @@
-//===- PipeAttrs.td - roles and schedules ---------------------------------------===//
+//===- PipeAttrs.td - roles and schedules ---------------------------------===//
 
 #ifndef PIPE_ATTRS
 #define PIPE_ATTRS

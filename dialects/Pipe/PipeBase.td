@@ -1,4 +1,4 @@
-//===- PipeBase.td - the pipe dialect ------------------------------------------===//
+//===- PipeBase.td - the pipe dialect -------------------------------------===//
 
 #ifndef PIPE_BASE
 #define PIPE_BASE

@@ -10,13 +10,13 @@
 #ifndef ATTN_INITALL_H
 #define ATTN_INITALL_H
 
+#include "attn/Conversion/Passes.h"
 #include "attn/Dialect/Attn/IR/Attn.h"
 #include "attn/Dialect/Attn/Transforms/Passes.h"
-#include "attn/Dialect/Pipe/IR/Pipe.h"
-#include "attn/Dialect/Pipe/Transforms/Passes.h"
 #include "attn/Dialect/Frag/IR/Frag.h"
 #include "attn/Dialect/Frag/Transforms/Passes.h"
-#include "attn/Conversion/Passes.h"
+#include "attn/Dialect/Pipe/IR/Pipe.h"
+#include "attn/Dialect/Pipe/Transforms/Passes.h"
 #include "attn/Emit/PTX.h"
 #include "attn/Pipelines/Pipelines.h"
 

@@ -1,10 +1,10 @@
-//===- Compiler.cpp - from a module to a bundle --------------------------------------------===//
+//===- Compiler.cpp - from a module to a bundle ---------------------------===//
 //
-//   source --(per kernel)--> L0 of the target --> L1 --+--> llvm --> object   (cpu, a level each)
-//                                                      +--> L2 --> L3 --> PTX --> cubin
+//   source -(a kernel)-> L0 -> L1 -+-> llvm -> object        cpu, one a level
+//                                  +-> L2 -> L3 -> PTX -> cubin          GPU
 //
-// The passes up to the schedule may refuse what the user wrote; they run without
-// a reproducer.  A failure below them is ours, and leaves one.
+// The passes up to the schedule may refuse what the user wrote; they run
+// without a reproducer.  A failure below them is ours, and leaves one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,11 +35,13 @@ namespace {
 class StageTimer {
 public:
   StageTimer(StageTimes *times, StringRef name)
-      : times(times), name(name.str()), begin(std::chrono::steady_clock::now()) {}
+      : times(times), name(name.str()),
+        begin(std::chrono::steady_clock::now()) {}
   ~StageTimer() {
     if (!times)
       return;
-    double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+    double ms = std::chrono::duration<double, std::milli>(
+                    std::chrono::steady_clock::now() - begin)
                     .count();
     for (auto &entry : *times)
       if (entry.first == name) {
@@ -81,29 +83,32 @@ static LogicalResult attachTarget(ModuleOp module, StringRef target) {
   return success();
 }
 
-OwningOpRef<ModuleOp> attn::lowerTo(ModuleOp source, const LoweringOptions &options, Level level) {
+OwningOpRef<ModuleOp>
+attn::lowerTo(ModuleOp source, const LoweringOptions &options, Level level) {
   OwningOpRef<ModuleOp> module = source.clone();
   if (failed(attachTarget(*module, options.target)) ||
-      failed(run(*module, false,
-                 [&](OpPassManager &pm) { addProblemPasses(pm, options.schedule); })))
+      failed(run(*module, false, [&](OpPassManager &pm) {
+        addProblemPasses(pm, options.schedule);
+      })))
     return nullptr;
   if (level == Level::Problem)
     return module;
   bool cpu = options.target == "cpu";
-  LogicalResult lowered = run(*module, options.printReproducer, [&](OpPassManager &pm) {
-    addTilePasses(pm);
-    if (level == Level::Tiles)
-      return;
-    if (cpu) {
-      addCPUPasses(pm, options.vectorBits);
-      return;
-    }
-    addRolePasses(pm);
-    if (level >= Level::Frag)
-      addFragmentPasses(pm);
-    if (level >= Level::Base)
-      addNVVMPasses(pm);
-  });
+  LogicalResult lowered =
+      run(*module, options.printReproducer, [&](OpPassManager &pm) {
+        addTilePasses(pm);
+        if (level == Level::Tiles)
+          return;
+        if (cpu) {
+          addCPUPasses(pm, options.vectorBits);
+          return;
+        }
+        addRolePasses(pm);
+        if (level >= Level::Frag)
+          addFragmentPasses(pm);
+        if (level >= Level::Base)
+          addNVVMPasses(pm);
+      });
   if (failed(lowered))
     return nullptr;
   return module;
@@ -130,8 +135,10 @@ static emit::Specialisation begin(KernelOp kernel, StringRef target) {
   ScheduleAttr schedule = kernel.getScheduleAttr();
   s.target = target.str();
   auto attention = *kernel.getBody().front().getOps<AttentionOp>().begin();
-  s.element = elementOf(cast<attn::TensorType>(attention.getQuery().getType()).getElement());
-  s.output = elementOf(cast<attn::TensorType>(attention.getOutput().getType()).getElement());
+  s.element = elementOf(
+      cast<attn::TensorType>(attention.getQuery().getType()).getElement());
+  s.output = elementOf(
+      cast<attn::TensorType>(attention.getOutput().getType()).getElement());
   s.tileQ = schedule.getTileQ();
   s.tileK = schedule.getTileK();
   s.pack = schedule.getPack();
@@ -145,14 +152,15 @@ static emit::Specialisation begin(KernelOp kernel, StringRef target) {
 
 static uint32_t scratchBytes(ModuleOp module, StringRef entry) {
   auto func = module.lookupSymbol<LLVM::LLVMFuncOp>(entry);
-  auto attr = func ? func->getAttrOfType<IntegerAttr>("attn.scratch_bytes") : IntegerAttr();
+  auto attr = func ? func->getAttrOfType<IntegerAttr>("attn.scratch_bytes")
+                   : IntegerAttr();
   return attr ? uint32_t(attr.getInt()) : 0;
 }
 
 /// One specialisation for one element type: an object for each CPU level.
 static LogicalResult compileForCPU(ModuleOp source, const TargetSpec &target,
-                                   const LoweringOptions &base, emit::Specialisation &s,
-                                   StageTimes *times) {
+                                   const LoweringOptions &base,
+                                   emit::Specialisation &s, StageTimes *times) {
   for (const CpuLevel &level : target.cpuLevels) {
     LoweringOptions options = base;
     options.vectorBits = level.vectorBytes * 8;
@@ -164,12 +172,14 @@ static LogicalResult compileForCPU(ModuleOp source, const TargetSpec &target,
     if (!module)
       return failure();
     s.scratchBytes = std::max(s.scratchBytes, scratchBytes(*module, s.entry));
-    s.mergeScratchBytes = std::max(s.mergeScratchBytes, scratchBytes(*module, s.mergeEntry));
+    s.mergeScratchBytes =
+        std::max(s.mergeScratchBytes, scratchBytes(*module, s.mergeEntry));
     StageTimer timer(times, "cpu objects");
     auto object = emit::emitSharedObject(*module, level.name);
     if (failed(object))
       return failure();
-    s.code.push_back({emit::CodeKind::SharedObject, std::string(level.name),
+    s.code.push_back({emit::CodeKind::SharedObject,
+                      std::string(level.name),
                       {object->begin(), object->end()}});
   }
   s.costQ = 1.0f;
@@ -178,27 +188,31 @@ static LogicalResult compileForCPU(ModuleOp source, const TargetSpec &target,
 }
 
 /// The cubin beside the PTX, if ptxas is there.
-static LogicalResult assemble(ModuleOp source, const TargetSpec &target, StringRef ptx,
-                              const CompileOptions &options, emit::Specialisation &s,
-                              StageTimes *times) {
+static LogicalResult assemble(ModuleOp source, const TargetSpec &target,
+                              StringRef ptx, const CompileOptions &options,
+                              emit::Specialisation &s, StageTimes *times) {
   std::string error;
   std::optional<std::string> ptxas = findPtxas(options.ptxas, error);
   if (!ptxas)
-    return options.ptxas.empty() ? success() : LogicalResult(source.emitError(error));
+    return options.ptxas.empty() ? success()
+                                 : LogicalResult(source.emitError(error));
   StageTimer timer(times, "ptxas");
   PtxasResult result;
-  if (!runPtxas(ptx, target, *ptxas, result, error) || !checkPtxasResult(result, error))
+  if (!runPtxas(ptx, target, *ptxas, result, error) ||
+      !checkPtxasResult(result, error))
     return source.emitError(error);
   for (const PtxasKernel &kernel : result.kernels)
     if (kernel.name == s.entry)
       s.registers = kernel.registers;
-  s.code.push_back({emit::CodeKind::Cubin, std::string(target.chip),
+  s.code.push_back({emit::CodeKind::Cubin,
+                    std::string(target.chip),
                     {result.cubin.begin(), result.cubin.end()}});
   return success();
 }
 
 static LogicalResult compileForGPU(ModuleOp source, const TargetSpec &target,
-                                   const LoweringOptions &base, const CompileOptions &options,
+                                   const LoweringOptions &base,
+                                   const CompileOptions &options,
                                    emit::Specialisation &s, StageTimes *times) {
   OwningOpRef<ModuleOp> module;
   {
@@ -208,10 +222,8 @@ static LogicalResult compileForGPU(ModuleOp source, const TargetSpec &target,
       return failure();
     for (frag::KernelOp kernel : module->getOps<frag::KernelOp>()) {
       bool merge = kernel.getSymName() == s.mergeEntry;
-      if (uint32_t(kernel.getParamsBytes()) != s.paramsBytes)
-        return kernel.emitError("entry takes ")
-               << kernel.getParamsBytes() << " bytes of parameters but the launch passes "
-               << s.paramsBytes;
+      assert(uint32_t(kernel.getParamsBytes()) == s.paramsBytes &&
+             "kernel and merge kernel are launched with one parameter struct");
       (merge ? s.mergeThreads : s.threads) = uint32_t(kernel.getThreads());
       (merge ? s.mergeSharedBytes : s.sharedBytes) = uint32_t(kernel.getSmem());
     }
@@ -226,25 +238,31 @@ static LogicalResult compileForGPU(ModuleOp source, const TargetSpec &target,
   }
   if (failed(ptx))
     return failure();
-  s.code.push_back({emit::CodeKind::PTX, std::string(target.chip), {ptx->begin(), ptx->end()}});
+  s.code.push_back({emit::CodeKind::PTX,
+                    std::string(target.chip),
+                    {ptx->begin(), ptx->end()}});
   s.strideMultiple = 16 / (s.element == emit::Element::F32 ? 4 : 2);
   s.baseAlign = 16;
   s.costQ = 0.25f;
   s.costKv = 1.0f;
-  return options.useCubin ? assemble(source, target, *ptx, options, s, times) : success();
+  return options.useCubin ? assemble(source, target, *ptx, options, s, times)
+                          : success();
 }
 
 /// The element types for which a kernel is compiled for the target.
 static SmallVector<Type> elementTypes(KernelOp kernel, const TargetSpec &target,
                                       const CompileOptions &options) {
-  Type declared = cast<attn::TensorType>(kernel.getTensor(TensorRole::Query).getType()).getElement();
+  Type declared =
+      cast<attn::TensorType>(kernel.getTensor(TensorRole::Query).getType())
+          .getElement();
   SmallVector<Type> types{declared};
   if (target.isGpu())
     return types;
   Builder b(kernel.getContext());
   for (const std::string &name : options.cpuTypes) {
-    Type type = name == "f32" ? Type(b.getF32Type())
-                : name == "f16" ? Type(b.getF16Type()) : Type(b.getBF16Type());
+    Type type = name == "f32"   ? Type(b.getF32Type())
+                : name == "f16" ? Type(b.getF16Type())
+                                : Type(b.getBF16Type());
     if (!llvm::is_contained(types, type))
       types.push_back(type);
   }
@@ -252,9 +270,10 @@ static SmallVector<Type> elementTypes(KernelOp kernel, const TargetSpec &target,
 }
 
 /// All specialisations of one kernel for one target.
-static LogicalResult compileKernel(ModuleOp source, KernelOp kernel, StringRef targetName,
-                                   const CompileOptions &options, emit::Kernel &out,
-                                   StageTimes *times) {
+static LogicalResult compileKernel(ModuleOp source, KernelOp kernel,
+                                   StringRef targetName,
+                                   const CompileOptions &options,
+                                   emit::Kernel &out, StageTimes *times) {
   std::string error;
   const TargetSpec *target = findTarget(targetName.str(), error);
   if (!target)
@@ -276,23 +295,33 @@ static LogicalResult compileKernel(ModuleOp source, KernelOp kernel, StringRef t
       out = std::move(*described);
     }
     emit::Specialisation s = begin(chosen, targetName);
-    if (failed(target->isGpu() ? compileForGPU(*twin, *target, lowering, options, s, times)
-                               : compileForCPU(*twin, *target, lowering, s, times)))
+    if (failed(target->isGpu()
+                   ? compileForGPU(*twin, *target, lowering, options, s, times)
+                   : compileForCPU(*twin, *target, lowering, s, times)))
       return failure();
     out.specialisations.push_back(std::move(s));
   }
   return success();
 }
 
-FailureOr<emit::Bundle> attn::compile(ModuleOp source, const CompileOptions &options,
+FailureOr<emit::Bundle> attn::compile(ModuleOp source,
+                                      const CompileOptions &options,
                                       StageTimes &times) {
   emit::Bundle bundle;
   bundle.compiler = compilerVersion().str();
-  for (KernelOp kernel : source.getOps<KernelOp>()) {
+  auto kernels = source.getOps<KernelOp>();
+  unsigned done = 0;
+  unsigned total = unsigned(std::distance(kernels.begin(), kernels.end()) *
+                            options.targets.size());
+  for (KernelOp kernel : kernels) {
     emit::Kernel out;
-    for (const std::string &target : options.targets)
+    for (const std::string &target : options.targets) {
+      if (options.progress)
+        options.progress(done++, total,
+                         (kernel.getSymName() + " for " + target).str());
       if (failed(compileKernel(source, kernel, target, options, out, &times)))
         return failure();
+    }
     bundle.kernels.push_back(std::move(out));
   }
   if (bundle.kernels.empty())
@@ -300,7 +329,8 @@ FailureOr<emit::Bundle> attn::compile(ModuleOp source, const CompileOptions &opt
   return bundle;
 }
 
-FailureOr<std::string> attn::compileToPTX(ModuleOp source, const LoweringOptions &options,
+FailureOr<std::string> attn::compileToPTX(ModuleOp source,
+                                          const LoweringOptions &options,
                                           StageTimes *times) {
   std::string error;
   const TargetSpec *target = findTarget(options.target, error);

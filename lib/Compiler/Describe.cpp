@@ -1,4 +1,4 @@
-//===- Describe.cpp - what a bundle says of a kernel -------------------------------------===//
+//===- Describe.cpp - what a bundle says of a kernel ----------------------===//
 //
 // From an L0 kernel that owns its variant and has its block map: shapes,
 // parameters and tables with their offsets, hooks in encoded form.
@@ -32,7 +32,9 @@ static uint32_t bitsOf(Attribute attr) {
   return 0;
 }
 
-static attn_scalar scalarOf(Type type) { return type.isF32() ? ATTN_F32 : ATTN_I32; }
+static attn_scalar scalarOf(Type type) {
+  return type.isF32() ? ATTN_F32 : ATTN_I32;
+}
 
 /// `sample = [lo, hi]`; the default alone, or [0, 1] in the type without one.
 static std::pair<uint32_t, uint32_t> sampleOf(Operation *op, Type type) {
@@ -75,9 +77,12 @@ static emit::Table describe(TableOp op, const ParamLayout &layout) {
 FailureOr<emit::Kernel> attn::describeKernel(Operation *op) {
   auto kernel = cast<KernelOp>(op);
   emit::Kernel k;
-  auto query = cast<attn::TensorType>(kernel.getTensor(TensorRole::Query).getType());
-  auto key = cast<attn::TensorType>(kernel.getTensor(TensorRole::Key).getType());
-  auto value = cast<attn::TensorType>(kernel.getTensor(TensorRole::Value).getType());
+  auto query =
+      cast<attn::TensorType>(kernel.getTensor(TensorRole::Query).getType());
+  auto key =
+      cast<attn::TensorType>(kernel.getTensor(TensorRole::Key).getType());
+  auto value =
+      cast<attn::TensorType>(kernel.getTensor(TensorRole::Value).getType());
   k.name = kernel.getSymName().str();
   k.heads = query.getHeads();
   k.kvHeads = key.getHeads();
@@ -108,6 +113,7 @@ FailureOr<emit::Kernel> attn::describeKernel(Operation *op) {
   std::string text;
   llvm::raw_string_ostream os(text);
   kernel->print(os);
-  k.sourceHash = llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), true);
+  k.sourceHash =
+      llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)), true);
   return k;
 }

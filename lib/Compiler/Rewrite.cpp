@@ -1,4 +1,4 @@
-//===- Rewrite.cpp - copies of an L0 module with other types --------------------------===//
+//===- Rewrite.cpp - copies of an L0 module with other types --------------===//
 //
 // A tensor type names element type and heads, so a twin of a kernel is the same
 // text with other types: no op depends on them.
@@ -13,12 +13,15 @@
 using namespace mlir;
 using namespace attn;
 
-static OwningOpRef<ModuleOp> rewritten(ModuleOp source,
-                                       llvm::function_ref<attn::TensorType(attn::TensorType)> change) {
+static OwningOpRef<ModuleOp>
+rewritten(ModuleOp source,
+          llvm::function_ref<attn::TensorType(attn::TensorType)> change) {
   OwningOpRef<ModuleOp> copy = source.clone();
   AttrTypeReplacer replacer;
-  replacer.addReplacement([&](attn::TensorType t) -> std::optional<Type> { return change(t); });
-  replacer.recursivelyReplaceElementsIn(*copy, /*replaceAttrs=*/true, /*replaceLocs=*/false,
+  replacer.addReplacement(
+      [&](attn::TensorType t) -> std::optional<Type> { return change(t); });
+  replacer.recursivelyReplaceElementsIn(*copy, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
   return copy;
 }
@@ -27,8 +30,8 @@ OwningOpRef<ModuleOp> attn::withElementType(ModuleOp source, Type type) {
   return rewritten(source, [&](attn::TensorType t) {
     if (t.getRole() == TensorRole::Lse)
       return t;
-    return attn::TensorType::get(t.getContext(), t.getRole(), type, t.getHeads(), t.getDim(),
-                           t.getStorage());
+    return attn::TensorType::get(t.getContext(), t.getRole(), type,
+                                 t.getHeads(), t.getDim(), t.getStorage());
   });
 }
 
@@ -44,9 +47,11 @@ OwningOpRef<ModuleOp> attn::withFewerHeads(ModuleOp source, int32_t kvHeads) {
     int32_t keep = std::min(have, kvHeads), group = kernel.getGroup();
     AttrTypeReplacer replacer;
     replacer.addReplacement([&](attn::TensorType t) -> std::optional<Type> {
-      bool isKv = t.getRole() == TensorRole::Key || t.getRole() == TensorRole::Value;
+      bool isKv =
+          t.getRole() == TensorRole::Key || t.getRole() == TensorRole::Value;
       return attn::TensorType::get(t.getContext(), t.getRole(), t.getElement(),
-                             isKv ? keep : keep * group, t.getDim(), t.getStorage());
+                                   isKv ? keep : keep * group, t.getDim(),
+                                   t.getStorage());
     });
     replacer.recursivelyReplaceElementsIn(kernel, true, false, true);
   });

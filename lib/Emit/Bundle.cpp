@@ -1,4 +1,4 @@
-//===- Bundle.cpp - write a bundle ------------------------------------------------===//
+//===- Bundle.cpp - write a bundle ----------------------------------------===//
 
 #include "attn/Emit/Bundle.h"
 
@@ -20,14 +20,17 @@ using flatbuffers::Offset;
 
 static constexpr size_t headerBytes = 64;
 
-static Offset<fbs::Specialisation> write(FlatBufferBuilder &b, const Specialisation &s) {
+static Offset<fbs::Specialisation> write(FlatBufferBuilder &b,
+                                         const Specialisation &s) {
   std::vector<Offset<fbs::Code>> code;
   for (const Code &c : s.code)
     code.push_back(fbs::CreateCode(
         b, fbs::CodeKind(c.kind), b.CreateString(c.arch),
-        b.CreateVector(reinterpret_cast<const uint8_t *>(c.data.data()), c.data.size())));
+        b.CreateVector(reinterpret_cast<const uint8_t *>(c.data.data()),
+                       c.data.size())));
   auto target = b.CreateString(s.target), entry = b.CreateString(s.entry),
-       mergeEntry = b.CreateString(s.mergeEntry), schedule = b.CreateString(s.schedule);
+       mergeEntry = b.CreateString(s.mergeEntry),
+       schedule = b.CreateString(s.schedule);
   auto codes = b.CreateVector(code);
   fbs::SpecialisationBuilder out(b);
   out.add_target(target);
@@ -59,14 +62,14 @@ static Offset<fbs::Specialisation> write(FlatBufferBuilder &b, const Specialisat
 static Offset<fbs::Kernel> write(FlatBufferBuilder &b, const Kernel &k) {
   std::vector<Offset<fbs::Param>> params;
   for (const Param &p : k.params)
-    params.push_back(fbs::CreateParam(b, b.CreateString(p.name), fbs::Scalar(p.type),
-                                      p.defaultBits, p.hasDefault, p.sampleLo, p.sampleHi,
-                                      p.offset));
-  std::vector<Offset<fbs::Table>> tables;
+    params.push_back(fbs::CreateParam(
+        b, b.CreateString(p.name), fbs::Scalar(p.type), p.defaultBits,
+        p.hasDefault, p.sampleLo, p.sampleHi, p.offset));
+  std::vector<Offset<fbs::TableDecl>> tables;
   for (const Table &t : k.tables)
-    tables.push_back(fbs::CreateTable(b, b.CreateString(t.name), fbs::Scalar(t.element),
-                                      b.CreateVector(t.index), t.sampleLo, t.sampleHi,
-                                      t.sorted, t.offset));
+    tables.push_back(fbs::CreateTableDecl(
+        b, b.CreateString(t.name), fbs::Scalar(t.element),
+        b.CreateVector(t.index), t.sampleLo, t.sampleHi, t.sorted, t.offset));
   std::vector<Offset<fbs::Hook>> hooks;
   for (const Hook &h : k.hooks)
     hooks.push_back(fbs::CreateHook(b, h.kind, b.CreateVector(h.code)));
@@ -76,9 +79,10 @@ static Offset<fbs::Kernel> write(FlatBufferBuilder &b, const Kernel &k) {
   return fbs::CreateKernel(
       b, b.CreateString(k.name), k.heads, k.kvHeads, k.dim, k.dimV,
       k.ragged ? fbs::Storage::Ragged : fbs::Storage::Dense,
-      k.softmax ? fbs::Normaliser::Softmax : fbs::Normaliser::None, k.defaultScale,
-      b.CreateVector(params), b.CreateVector(tables), b.CreateVector(hooks),
-      fbs::MapForm(k.mapForm), b.CreateString(k.blockMap), b.CreateVector(specialisations),
+      k.softmax ? fbs::Normaliser::Softmax : fbs::Normaliser::None,
+      k.defaultScale, b.CreateVector(params), b.CreateVector(tables),
+      b.CreateVector(hooks), fbs::MapForm(k.mapForm),
+      b.CreateString(k.blockMap), b.CreateVector(specialisations),
       b.CreateString(k.sourceHash));
 }
 
@@ -87,8 +91,9 @@ std::vector<char> attn::emit::serialise(const Bundle &bundle) {
   std::vector<Offset<fbs::Kernel>> kernels;
   for (const Kernel &k : bundle.kernels)
     kernels.push_back(write(b, k));
-  fbs::FinishBundleBuffer(
-      b, fbs::CreateBundle(b, b.CreateString(bundle.compiler), b.CreateVector(kernels)));
+  fbs::FinishBundleBuffer(b,
+                          fbs::CreateBundle(b, b.CreateString(bundle.compiler),
+                                            b.CreateVector(kernels)));
 
   uint64_t payload = b.GetSize();
   uint32_t version = ATTN_ABI_VERSION;
@@ -103,7 +108,8 @@ std::vector<char> attn::emit::serialise(const Bundle &bundle) {
   return out;
 }
 
-llvm::Error attn::emit::writeFileAtomically(llvm::StringRef path, llvm::ArrayRef<char> bytes) {
+llvm::Error attn::emit::writeFileAtomically(llvm::StringRef path,
+                                            llvm::ArrayRef<char> bytes) {
   auto temp = llvm::sys::fs::TempFile::create(path + ".%%%%%%.tmp");
   if (!temp)
     return temp.takeError();

@@ -1,5 +1,4 @@
-//===- LinkerStubs.cpp - what lld names and never needs here
-//---------------------===//
+//===- LinkerStubs.cpp - what lld names and never needs here --------------===//
 //
 // lld is written to link bitcode for every target: its start-up registers each
 // back end, and its link-time optimiser registers Polly.  We hand it x86-64

@@ -1,5 +1,4 @@
-//===- BlockMap.cpp - classes of blocks by bisection
-//-----------------------===//
+//===- BlockMap.cpp - classes of blocks by bisection ----------------------===//
 //
 // A run of blocks is asked as one rectangle; only where the answer is unknown
 // is it halved and asked again, level by level, so that a budget which runs out

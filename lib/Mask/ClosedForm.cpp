@@ -1,5 +1,4 @@
-//===- ClosedForm.cpp - masks that are bounds on k
-//-------------------------===//
+//===- ClosedForm.cpp - masks that are bounds on k ------------------------===//
 //
 // Runs the program on symbolic linear sums and on conjunctions of "sum >= 0",
 // then solves each for k.

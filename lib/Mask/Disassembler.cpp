@@ -1,5 +1,4 @@
-//===- Disassembler.cpp - text of hooks
-//------------------------------------===//
+//===- Disassembler.cpp - text of hooks -----------------------------------===//
 //
 // One line an instruction; constants are printed as values, so the pool does
 // not show.

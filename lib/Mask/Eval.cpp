@@ -1,5 +1,4 @@
-//===- Eval.cpp - scalar evaluation of hooks
-//-------------------------------===//
+//===- Eval.cpp - scalar evaluation of hooks ------------------------------===//
 //
 // A stack machine without tags: decode() has fixed the type of every value, so
 // a slot holds an integer (i1: 0 or 1) or a float, never both.

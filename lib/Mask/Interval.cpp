@@ -1,5 +1,4 @@
-//===- Interval.cpp - three-valued analysis of masks
-//-----------------------===//
+//===- Interval.cpp - three-valued analysis of masks ----------------------===//
 //
 // An abstract integer is  sum of coeff * argument + r  with r in [lo, hi], over
 // the arguments b, h, q, k; the lengths and parameters are constants.

@@ -1,5 +1,4 @@
-//===- Attention.cpp - attention in double precision
-//-----------------------===//
+//===- Attention.cpp - attention in double precision ----------------------===//
 //
 // Rows are grouped by (request, KV head): a group converts its K and V once,
 // hooks included, then its rows are independent.

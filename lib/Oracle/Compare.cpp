@@ -1,5 +1,4 @@
-//===- Compare.cpp - the one tolerance rule
-//--------------------------------===//
+//===- Compare.cpp - the one tolerance rule -------------------------------===//
 //
 // Errors are measured as norms: one bad element in a row moves the row's norm,
 // one bad row moves the tensor's.

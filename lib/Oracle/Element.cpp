@@ -1,5 +1,4 @@
-//===- Element.cpp - f16 conversions
-//---------------------------------------===//
+//===- Element.cpp - f16 conversions --------------------------------------===//
 //
 // f16 has 5 exponent and 10 fraction bits; below 2^-14 it is subnormal with
 // steps of 2^-24.

@@ -1,4 +1,4 @@
-//===- Pipelines.cpp - the road from level to level --------------------------------===//
+//===- Pipelines.cpp - the road from level to level -----------------------===//
 
 #include "attn/Pipelines/Pipelines.h"
 
@@ -67,7 +67,8 @@ void attn::addCPUPasses(OpPassManager &pm, unsigned vectorBits) {
 
 namespace {
 struct ScheduleOptions : PassPipelineOptions<ScheduleOptions> {
-  Option<std::string> schedule{*this, "schedule", llvm::cl::desc("field=value overrides"),
+  Option<std::string> schedule{*this, "schedule",
+                               llvm::cl::desc("field=value overrides"),
                                llvm::cl::init("")};
 };
 } // namespace

@@ -1,5 +1,4 @@
-//===- CheckResources.cpp - attn-check-resources
-//-----------------------------===//
+//===- CheckResources.cpp - attn-check-resources --------------------------===//
 //
 //   tile_k = 512 at head dim 128 on sm_80
 //   ->  tile needs 557056 bytes of shared memory but sm_80 has 166912

@@ -1,5 +1,4 @@
-//===- Legality.cpp - is a schedule legal for kernel and target?
-//--------------===//
+//===- Legality.cpp - is a schedule legal for kernel and target? ----------===//
 //
 //   tile_q = 100            "tile_q is 100 but 8 warps of 16 rows need a
 //                            multiple of 128"
@@ -85,8 +84,6 @@ bool Checker::common() {
 }
 
 bool Checker::gpu() {
-  if (s.getSoftmax() == SoftmaxKind::Frozen)
-    return refuse("softmax = frozen is not built for " + on);
   auto pipe = dyn_cast<pipe::ScheduleAttr>(s.getPipe());
   if (!pipe)
     return refuse(on + " needs a #pipe.schedule");

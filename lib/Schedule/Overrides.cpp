@@ -1,5 +1,4 @@
-//===- Overrides.cpp - field=value over a schedule
-//---------------------------===//
+//===- Overrides.cpp - field=value over a schedule ------------------------===//
 //
 //   tile_k=32,softmax=exact,channels.k=3,skew.load_kv=-1,roles=all:4
 //

@@ -1,5 +1,4 @@
-//===- Resources.cpp - what a block of threads needs
-//--------------------------===//
+//===- Resources.cpp - what a block of threads needs ----------------------===//
 //
 // Sums over the tiles, before any register allocation:
 //

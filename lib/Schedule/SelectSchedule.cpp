@@ -1,5 +1,4 @@
-//===- SelectSchedule.cpp - attn-select-schedule
-//-----------------------------===//
+//===- SelectSchedule.cpp - attn-select-schedule --------------------------===//
 //
 //   attn.kernel @prefill(..) attributes {target = "sm_80"}
 //   ->

@@ -1,5 +1,4 @@
-//===- AttnHooks.cpp - ops that run hooks
-//------------------------------------------===//
+//===- AttnHooks.cpp - ops that run hooks ---------------------------------===//
 //
 // Hooks are compiled once a CTA into a flat list of scalar ops and run element
 // by element, with the positions of the tile's row map.

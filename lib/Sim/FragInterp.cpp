@@ -146,6 +146,11 @@ static LogicalResult runScalarOp(Operation *op, Interp &interp) {
       interp.set(op->getResult(0), Datum::ofInt(interp.param<int64_t>(offset)));
     return success();
   }
+  if (auto opaque = dyn_cast<frag::OpaqueOp>(op)) {
+    interp.set(op->getResult(0),
+               Datum::ofInt(interp.getInt(opaque.getValue())));
+    return success();
+  }
   if (isa<frag::CtaIdOp>(op)) {
     interp.set(op->getResult(0), Datum::ofInt(interp.cta()));
     return success();
@@ -174,7 +179,7 @@ static LogicalResult runScalarOp(Operation *op, Interp &interp) {
 }
 
 LogicalResult attn::sim::runFragOp(Operation *op, Interp &interp) {
-  if (isa<frag::ParamOp, frag::CtaIdOp, frag::CtaCountOp, frag::OffsetOp,
+  if (isa<frag::ParamOp, frag::CtaIdOp, frag::CtaCountOp, frag::OpaqueOp, frag::OffsetOp,
           frag::LoadScalarOp>(op))
     return runScalarOp(op, interp);
   if (isa<frag::SmemOp, frag::PosOp, frag::NextOp, frag::CpAsyncOp,

@@ -1,5 +1,4 @@
-//===- Scalar.cpp - scalar arithmetic of every level
-//---------------------------===//
+//===- Scalar.cpp - scalar arithmetic of every level ----------------------===//
 //
 // The table of ops: for each arith or math op the function that runs it.
 //

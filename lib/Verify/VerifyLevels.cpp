@@ -12,6 +12,7 @@
 #include "attn/Sim/Interp.h"
 #include "attn/Target/TargetSpec.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -75,6 +76,34 @@ OwningOpRef<ModuleOp> attn::prepareSource(ModuleOp source,
   return module;
 }
 
+/// Decides every speculation in L1 itself, so that all levels below follow: the
+/// body runs exact at once, or the check fails and it runs again.
+static void forceSpeculations(ModuleOp tiles, const VerifyOptions &options) {
+  if (!options.forceExact && !options.failCheck)
+    return;
+  tiles.walk([&](SpeculateOp op) {
+    auto constant = [](Block &block, bool value) -> Value {
+      OpBuilder b = OpBuilder::atBlockBegin(&block);
+      return arith::ConstantIntOp::create(b, block.getParentOp()->getLoc(),
+                                          value, 1);
+    };
+    Block &body = op.getBody().front(), &check = op.getCheck().front();
+    if (options.forceExact)
+      body.getArgument(0).replaceAllUsesWith(constant(body, true));
+    check.getTerminator()->setOperand(0, constant(check, options.forceExact));
+  });
+}
+
+/// A copy of the module after more passes; null after an error.
+static OwningOpRef<ModuleOp>
+lowerFrom(ModuleOp module,
+                                llvm::function_ref<void(OpPassManager &)> add) {
+  OwningOpRef<ModuleOp> copy = module.clone();
+  PassManager pm(module.getContext());
+  add(pm);
+  return succeeded(pm.run(*copy)) ? std::move(copy) : OwningOpRef<ModuleOp>();
+}
+
 static LoweringOptions loweringOf(const VerifyOptions &options) {
   LoweringOptions lowering;
   lowering.target = options.target;
@@ -110,10 +139,11 @@ attn::verifyEachLevel(ModuleOp source, const VerifyOptions &options) {
       problem ? lowerTo(*module, lowering, Level::Tiles) : nullptr;
   if (!tiles)
     return failure();
+  forceSpeculations(*tiles, options);
   OwningOpRef<ModuleOp> pipe, frag;
   if (options.target != "cpu") {
-    pipe = lowerTo(*module, lowering, Level::Pipe);
-    frag = pipe ? lowerTo(*module, lowering, Level::Frag) : nullptr;
+    pipe = lowerFrom(*tiles, addRolePasses);
+    frag = pipe ? lowerFrom(*pipe, addFragmentPasses) : nullptr;
     if (!frag)
       return failure();
   }

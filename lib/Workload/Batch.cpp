@@ -1,4 +1,4 @@
-//===- Batch.cpp - lengths from text ----------------------------------------===//
+//===- Batch.cpp - lengths from text --------------------------------------===//
 
 #include "attn/Workload/Workload.h"
 
@@ -13,7 +13,8 @@ static bool parseLengths(const std::string &text, std::vector<int32_t> &out,
   size_t at = 0;
   while (at < text.size()) {
     size_t end = text.find(',', at);
-    std::string field = text.substr(at, end == std::string::npos ? end : end - at);
+    std::string field =
+        text.substr(at, end == std::string::npos ? end : end - at);
     char *rest = nullptr;
     long length = std::strtol(field.c_str(), &rest, 10);
     long repeat = 1;
@@ -25,7 +26,8 @@ static bool parseLengths(const std::string &text, std::vector<int32_t> &out,
     }
     if (!digits || *rest || length < 0 || length > INT_MAX || repeat < 1 ||
         repeat > 65536) {
-      error = "length \"" + field + "\" is not a number from 0 to 2147483647 "
+      error = "length \"" + field +
+              "\" is not a number from 0 to 2147483647 "
               "(or length x repeat, repeat from 1 to 65536)";
       return false;
     }
@@ -50,8 +52,9 @@ bool attn::workload::parseBatch(const std::string &text, Batch &batch,
       !parseLengths(text.substr(semicolon + 4), batch.kvLens, error))
     return false;
   if (batch.qLens.size() != batch.kvLens.size()) {
-    error = "batch has " + std::to_string(batch.qLens.size()) + " q lengths but " +
-            std::to_string(batch.kvLens.size()) + " kv lengths";
+    error = "batch has " + std::to_string(batch.qLens.size()) +
+            " q lengths but " + std::to_string(batch.kvLens.size()) +
+            " kv lengths";
     return false;
   }
   return true;

@@ -1,4 +1,4 @@
-//===- Check.cpp - results against the oracle ------------------------------------===//
+//===- Check.cpp - results against the oracle -----------------------------===//
 
 #include "attn/Workload/Workload.h"
 
@@ -26,9 +26,11 @@ bool Workload::gather(const oracle::Reference &ref, std::vector<float> &rows,
     const attn_request_record &record = requests[size_t(id.request)];
     int64_t at = offsetOf(o, record, id.request, id.row, id.head);
     for (int32_t c = 0; c < kernel.dimV; ++c)
-      rows.push_back(oracle::loadElement(options.output, o.buffer.data(), at + c));
-    lses.push_back(oracle::loadElement(Element::F32, lse.buffer.data(),
-                                       offsetOf(lse, record, id.request, id.row, id.head)));
+      rows.push_back(
+          oracle::loadElement(options.output, o.buffer.data(), at + c));
+    lses.push_back(oracle::loadElement(
+        Element::F32, lse.buffer.data(),
+        offsetOf(lse, record, id.request, id.row, id.head)));
   }
   return true;
 }
@@ -41,13 +43,15 @@ std::string Workload::strayWrite() const {
     unsigned bytes;
     int32_t dim;
   };
-  for (const Output &out : {Output{"o", o, oracle::elementBytes(options.output), kernel.dimV},
-                            Output{"lse", lse, 4, 1}}) {
+  for (const Output &out :
+       {Output{"o", o, oracle::elementBytes(options.output), kernel.dimV},
+        Output{"lse", lse, 4, 1}}) {
     std::vector<bool> owned(out.tensor.buffer.size());
     for (size_t r = 0; r < requests.size(); ++r)
       for (int32_t i = 0; i < requests[r].q_len; ++i)
         for (int32_t h = 0; h < kernel.heads; ++h) {
-          int64_t at = offsetOf(out.tensor, requests[r], int64_t(r), i, h) * out.bytes;
+          int64_t at =
+              offsetOf(out.tensor, requests[r], int64_t(r), i, h) * out.bytes;
           std::fill_n(owned.begin() + at, int64_t(out.dim) * out.bytes, true);
         }
     for (size_t i = 0; i < owned.size(); ++i)
@@ -74,16 +78,18 @@ Verdict Workload::check() {
     pairs += int64_t(r.q_len) * r.kv_len;
   verdict.sampled = pairs > allRowsLimit;
   std::vector<oracle::RowId> ids =
-      verdict.sampled ? oracle::sampleRows(oracleProblem, sampledRows, options.seed)
-                      : oracle::allRows(oracleProblem);
+      verdict.sampled
+          ? oracle::sampleRows(oracleProblem, sampledRows, options.seed)
+          : oracle::allRows(oracleProblem);
   oracle::Reference ref;
   if (!oracle::attention(oracleProblem, ids, ref, verdict.message))
     return verdict;
   std::vector<float> rows, lses;
   gather(ref, rows, lses);
   verdict.rows = int64_t(ids.size());
-  verdict.comparison = oracle::compare(ref, rows.data(), kernel.softmax ? lses.data() : nullptr,
-                                       oracle::toleranceOf(options.element, options.output));
+  verdict.comparison =
+      oracle::compare(ref, rows.data(), kernel.softmax ? lses.data() : nullptr,
+                      oracle::toleranceOf(options.element, options.output));
   verdict.ok = verdict.comparison.ok;
   verdict.message = verdict.comparison.message;
   return verdict;

@@ -1,4 +1,4 @@
-//===- Workload.cpp - random inputs --------------------------------------------===//
+//===- Workload.cpp - random inputs ---------------------------------------===//
 //
 // Streams of random numbers are counted, not shared: each tensor has its own
 // generator, so a change of one shape does not change the contents of another.
@@ -28,7 +28,8 @@ bool Buffer::canariesIntact() const {
     return std::all_of(p, p + canaryBytes,
                        [](char c) { return uint8_t(c) == canaryByte; });
   };
-  return intact(storage.data()) && intact(storage.data() + storage.size() - canaryBytes);
+  return intact(storage.data()) &&
+         intact(storage.data() + storage.size() - canaryBytes);
 }
 
 /// Token rows of a tensor and where each request begins.
@@ -71,22 +72,26 @@ void Workload::fillInput(Tensor &t, bool query, int32_t heads, int32_t dim,
     int64_t length = query ? record.q_len : record.kv_len;
     for (int64_t i = 0; i < length; ++i)
       for (int32_t h = 0; h < heads; ++h) {
-        int64_t row = int64_t(r) * t.strides.batch + (begin + i) * t.strides.token +
-                      h * t.strides.head;
+        int64_t row = int64_t(r) * t.strides.batch +
+                      (begin + i) * t.strides.token + h * t.strides.head;
         for (int32_t c = 0; c < dim; ++c)
-          oracle::storeElement(options.element, t.buffer.data(), row + c, normal(random));
+          oracle::storeElement(options.element, t.buffer.data(), row + c,
+                               normal(random));
       }
   }
 }
 
 /// A value of [lo, hi] as a bit pattern.
-static uint32_t draw(std::mt19937_64 &random, attn_scalar type, uint32_t lo, uint32_t hi) {
+static uint32_t draw(std::mt19937_64 &random, attn_scalar type, uint32_t lo,
+                     uint32_t hi) {
   if (type == ATTN_F32) {
     float a = oracle::bitsToFloat(lo), b = oracle::bitsToFloat(hi);
-    return oracle::floatToBits(a + (b - a) * std::uniform_real_distribution<float>()(random));
+    return oracle::floatToBits(
+        a + (b - a) * std::uniform_real_distribution<float>()(random));
   }
   int32_t a = int32_t(lo), b = int32_t(hi);
-  return uint32_t(std::uniform_int_distribution<int32_t>(a, std::max(a, b))(random));
+  return uint32_t(
+      std::uniform_int_distribution<int32_t>(a, std::max(a, b))(random));
 }
 
 void Workload::fillTables(uint64_t stream) {
@@ -134,15 +139,17 @@ bool Workload::bindHooks(std::string &error) {
     signature.tables.push_back({t.element, unsigned(t.index.size())});
   hooks.resize(kernel.hooks.size());
   for (size_t i = 0; i < hooks.size(); ++i)
-    if (!mask::HookProgram::decode(kernel.hooks[i].data(), kernel.hooks[i].size(),
-                                   signature, hooks[i], error))
+    if (!mask::HookProgram::decode(kernel.hooks[i].data(),
+                                   kernel.hooks[i].size(), signature, hooks[i],
+                                   error))
       return false;
   for (const BoundTable &t : tables) {
     mask::TableData data;
     data.data = t.buffer.data();
     data.element = t.desc.element;
     data.rank = unsigned(t.desc.index.size());
-    std::copy(std::begin(t.extent), std::end(t.extent), std::begin(data.extent));
+    std::copy(std::begin(t.extent), std::end(t.extent),
+              std::begin(data.extent));
     tableData.push_back(data);
   }
   return true;
@@ -160,18 +167,22 @@ bool Workload::make(const KernelDesc &kernel, const Batch &batch,
   int32_t n = batch.size();
   int64_t longestQ = 0, longestKV = 0;
   for (int32_t r = 0; r < n; ++r) {
-    longestQ = std::max<int64_t>(longestQ, batch.qLens[size_t(r)] + (options.plain ? 0 : 1));
-    longestKV = std::max<int64_t>(longestKV, batch.kvLens[size_t(r)] + (options.plain ? 0 : 2));
+    longestQ = std::max<int64_t>(longestQ, batch.qLens[size_t(r)] +
+                                               (options.plain ? 0 : 1));
+    longestKV = std::max<int64_t>(longestKV, batch.kvLens[size_t(r)] +
+                                                 (options.plain ? 0 : 2));
   }
   int32_t pad = options.plain ? 0 : options.tokenPad;
-  auto make = [&](Tensor &t, Element e, bool query, int32_t heads, int32_t dim, int32_t pad) {
+  auto make = [&](Tensor &t, Element e, bool query, int32_t heads, int32_t dim,
+                  int32_t pad) {
     shape(t, e, kernel.ragged, n, query ? w.qIndptr.back() : w.kvIndptr.back(),
           query ? longestQ : longestKV, heads, dim, pad, nanByte);
   };
   make(w.q, options.element, true, kernel.heads, kernel.dim, pad);
   make(w.k, options.element, false, kernel.kvHeads, kernel.dim, pad);
   make(w.v, options.element, false, kernel.kvHeads, kernel.dimV, pad);
-  make(w.o, options.output, true, kernel.heads, kernel.dimV, options.plain ? 0 : 8);
+  make(w.o, options.output, true, kernel.heads, kernel.dimV,
+       options.plain ? 0 : 8);
   make(w.lse, Element::F32, true, kernel.heads, 1, 0);
   w.fillInput(w.q, true, kernel.heads, kernel.dim, 1);
   w.fillInput(w.k, false, kernel.kvHeads, kernel.dim, 2);
@@ -189,9 +200,11 @@ bool Workload::make(const KernelDesc &kernel, const Batch &batch,
       w.paramBits.push_back(sample);
   }
   for (const auto &given : options.params)
-    if (std::none_of(kernel.params.begin(), kernel.params.end(),
-                     [&](const ParamDesc &p) { return p.name == given.first; })) {
-      error = "kernel " + kernel.name + " has no parameter \"" + given.first + "\"";
+    if (std::none_of(
+            kernel.params.begin(), kernel.params.end(),
+            [&](const ParamDesc &p) { return p.name == given.first; })) {
+      error =
+          "kernel " + kernel.name + " has no parameter \"" + given.first + "\"";
       return false;
     }
   w.fillTables(5);

@@ -1,5 +1,4 @@
-//===- Bundle.h - a verified bundle ------------------------------*- C++
-//-*-===//
+//===- Bundle.h - a verified bundle -----------------------------*- C++ -*-===//
 //
 // The bytes of a .attn file and what they say, as plain structs that point
 // into them.

@@ -113,7 +113,7 @@ attnrt_status Verifier::params(const fb::Kernel &k) {
 attnrt_status Verifier::tables(const fb::Kernel &k) {
   if (!k.tables())
     return ATTNRT_OK;
-  for (const fb::Table *t : *k.tables()) {
+  for (const fb::TableDecl *t : *k.tables()) {
     attnrt_table_info info = {};
     ATTNRT_TRY(name("table name", t->name(), info.name));
     for (const attnrt_table_info &other : entry.tables)

@@ -1,5 +1,4 @@
-//===- CpuLevels.h - instruction-set levels of the processor -----*- C++
-//-*-===//
+//===- CpuLevels.h - instruction-set levels of the processor ----*- C++ -*-===//
 //
 // "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4": level n runs the code of all
 // levels below.

@@ -1,5 +1,4 @@
-//===- Cuda.h - the CUDA device, inside --------------------------*- C++
-//-*-===//
+//===- Cuda.h - the CUDA device, inside -------------------------*- C++ -*-===//
 //
 // Shared by CudaDevice.cpp (memory, streams, events) and CudaLoad.cpp (code and
 // launches).

@@ -1,5 +1,4 @@
-//===- Device.h - what the runtime asks of a device --------------*- C++
-//-*-===//
+//===- Device.h - what the runtime asks of a device -------------*- C++ -*-===//
 //
 // Two implementations: CpuDevice.cpp and CudaDevice.cpp.  The rest of the
 // runtime knows only these four interfaces.

@@ -1,5 +1,4 @@
-//===- Driver.h - the CUDA driver, found at run time -------------*- C++
-//-*-===//
+//===- Driver.h - the CUDA driver, found at run time ------------*- C++ -*-===//
 //
 // Our own declarations of the driver's types and numbers: no toolkit headers
 // are needed to build and no driver to start.

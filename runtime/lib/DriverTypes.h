@@ -1,5 +1,4 @@
-//===- DriverTypes.h - types and numbers of the CUDA driver ------*- C++
-//-*-===//
+//===- DriverTypes.h - types and numbers of the CUDA driver -----*- C++ -*-===//
 //
 // Only what DriverTable.def uses.  Shared with the fake driver.
 //

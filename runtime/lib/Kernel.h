@@ -1,5 +1,4 @@
-//===- Kernel.h - a loaded kernel and values by name -------------*- C++
-//-*-===//
+//===- Kernel.h - a loaded kernel and values by name ------------*- C++ -*-===//
 //
 // A kernel is one specialisation on one device.  Parameters and tables are
 // passed by name and bound here to the kernel's declarations, for planning and

@@ -1,5 +1,4 @@
-//===- Plan.h - the plan object of the runtime -------------------*- C++
-//-*-===//
+//===- Plan.h - the plan object of the runtime ------------------*- C++ -*-===//
 //
 // Workspace of a plan, all parts 256-byte aligned:
 //

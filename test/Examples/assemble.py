@@ -1,4 +1,5 @@
-"""Compiles examples to PTX and assembles them: no spill, no stack, no C75xx note.
+"""Compiles examples to PTX and assembles them: no spill, no stack, no C75xx note;
+with the default schedule and with softmax = exact.
 
 usage: assemble.py PTXAS OUT EXAMPLE...
 """
@@ -9,9 +10,12 @@ import sys
 
 ptxas, out, examples = sys.argv[1], sys.argv[2], sys.argv[3:]
 failed = False
-for example in examples:
+for example, softmax in [(e, s) for e in examples for s in ("", "exact")]:
+    if softmax and "sigmoid" in example:
+        continue  # has none
     ptx = out + ".ptx"
-    subprocess.run(["attnc", example, "--target=sm_80", "--emit=ptx", "-o", ptx], check=True)
+    schedule = ["--schedule=softmax=" + softmax] if softmax else []
+    subprocess.run(["attnc", example, "--target=sm_80", "--emit=ptx", "-o", ptx] + schedule, check=True)
     run = subprocess.run([ptxas, "-v", "-arch=sm_80", ptx, "-o", out + ".cubin"], text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     spills = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads",
@@ -19,7 +23,7 @@ for example in examples:
     registers = [int(n) for n in re.findall(r"Used (\d+) registers", run.stdout)]
     bad = run.returncode != 0 or len(spills) != 2 or len(registers) != 2 or "(C75" in run.stdout
     bad = bad or any(int(n) for entry in spills for n in entry) or max(registers, default=256) > 255
-    print(example, "registers", registers, "stack and spills", spills)
+    print(example, softmax, "registers", registers, "stack and spills", spills)
     if bad:
         print(run.stdout)
         failed = True

@@ -80,7 +80,7 @@ def nvvm(root):
 
 def longest_literal(call):
     """The longest quoted piece of a call's text, adjacent literals joined."""
-    joined = re.sub(r'"\s*\n?\s*"', "", call)
+    joined = re.sub(r'(?<!\\)"\s*"', "", call)
     pieces = re.findall(r'"((?:[^"\\]|\\.)*)"', joined)
     pieces = [piece for p in pieces for piece in re.split(r"%[-+0-9.]*[a-z]+|\\n|\\\"", p)]
     return max(pieces, key=len, default="").strip()

@@ -112,21 +112,6 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"
 !V = !attn.tensor<value, bf16, heads = 8, dim = 128, ragged>
 !O = !attn.tensor<output, bf16, heads = 32, dim = 128, ragged>
 !L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
-// expected-error@+1 {{softmax = frozen is not built for sm_80}}
-attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80", schedule = #attn.schedule<tile_q = 128, tile_k = 64, pack = 4, kv_order = descending, softmax = frozen, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct", pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 8, replicas = 1, regs = 0>], place = {}, agents = {}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32}, skew = {}, handover = "none", persist = "static", unroll = 1>>} {
-  attn.variant @v {
-  }
-  %o, %lse = attn.attention %q, %k, %v, %scale variant(@v) : (!Q, !K, !V) -> (!O, !L)
-  attn.return %o, %lse : !O, !L
-}
-
-// -----
-
-!Q = !attn.tensor<query, bf16, heads = 32, dim = 128, ragged>
-!K = !attn.tensor<key, bf16, heads = 8, dim = 128, ragged>
-!V = !attn.tensor<value, bf16, heads = 8, dim = 128, ragged>
-!O = !attn.tensor<output, bf16, heads = 32, dim = 128, ragged>
-!L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
 // expected-error@+1 {{softmax = lazy is not built}}
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "cpu", schedule = #attn.schedule<tile_q = 64, tile_k = 64, pack = 4, kv_order = descending, softmax = lazy, limit = 64, fold_scale = true, p_type = f32, v_tail = "zero_fill", merge = "kernel", epilogue = "direct", pipe = unit>} {
   attn.variant @v {

@@ -1,4 +1,4 @@
-//===- attn-plan.cpp - print a plan -----------------------------------------------===//
+//===- attn-plan.cpp - print a plan ---------------------------------------===//
 //
 //   attn-plan llama3.attn --target=sm_80 --batch='q=5,40;kv=300,40' --split=256
 //
@@ -33,8 +33,9 @@ struct Request {
 };
 
 /// Index of the first specialisation for the target and type; -1 if none.
-int64_t findSpecialisation(const attnrt_bundle *bundle, uint32_t kernel, uint32_t count,
-                           const Request &request, attnrt_specialisation_info &spec) {
+int64_t findSpecialisation(const attnrt_bundle *bundle, uint32_t kernel,
+                           uint32_t count, const Request &request,
+                           attnrt_specialisation_info &spec) {
   static const char *const names[] = {"f32", "f16", "bf16"};
   for (uint32_t i = 0; i < count; ++i) {
     if (attnrt_bundle_specialisation(bundle, kernel, i, &spec) != ATTNRT_OK)
@@ -47,40 +48,48 @@ int64_t findSpecialisation(const attnrt_bundle *bundle, uint32_t kernel, uint32_
 }
 
 void print(const char *name, const attnrt_specialisation_info &spec,
-           const std::vector<char> &buffer, const plan::Summary &summary, bool brief) {
+           const std::vector<char> &buffer, const plan::Summary &summary,
+           bool brief) {
   auto *header = reinterpret_cast<const attn_plan_header *>(buffer.data());
-  auto *items = reinterpret_cast<const attn_work_item *>(buffer.data() + header->items_offset);
-  auto *merges = reinterpret_cast<const attn_merge_item *>(buffer.data() + header->merges_offset);
-  std::printf("kernel %s target %s tile %dx%d pack %d items %u merges %u slots %u\n", name,
-              spec.target, spec.tile_q, spec.tile_k, spec.pack, summary.items,
-              summary.merges, summary.slots);
+  auto *items = reinterpret_cast<const attn_work_item *>(buffer.data() +
+                                                         header->items_offset);
+  auto *merges = reinterpret_cast<const attn_merge_item *>(
+      buffer.data() + header->merges_offset);
+  std::printf(
+      "kernel %s target %s tile %dx%d pack %d items %u merges %u slots %u\n",
+      name, spec.target, spec.tile_q, spec.tile_k, spec.pack, summary.items,
+      summary.merges, summary.slots);
   std::printf("cost total %.0f longest %.0f split %u\n", summary.totalCost,
               summary.longestCost, summary.splitKeys);
   for (uint32_t i = 0; !brief && i < header->items; ++i)
-    std::printf("item %u: request %d head %d rows [%d, %d) keys [%d, %d) slot %d split %u/%u\n",
+    std::printf("item %u: request %d head %d rows [%d, %d) keys [%d, %d) slot "
+                "%d split %u/%u\n",
                 i, items[i].request, items[i].head, items[i].row0,
-                items[i].row0 + items[i].rows, items[i].kv_begin, items[i].kv_end,
-                items[i].slot, ATTN_ITEM_SPLIT(items[i].flags), ATTN_ITEM_SPLITS(items[i].flags));
+                items[i].row0 + items[i].rows, items[i].kv_begin,
+                items[i].kv_end, items[i].slot, ATTN_ITEM_SPLIT(items[i].flags),
+                ATTN_ITEM_SPLITS(items[i].flags));
   for (uint32_t i = 0; !brief && i < header->merges; ++i)
-    std::printf("merge %u: request %d head %d rows [%d, %d) slots [%d, %d)\n", i,
-                merges[i].request, merges[i].head, merges[i].row0,
+    std::printf("merge %u: request %d head %d rows [%d, %d) slots [%d, %d)\n",
+                i, merges[i].request, merges[i].head, merges[i].row0,
                 merges[i].row0 + merges[i].rows, merges[i].first_slot,
                 merges[i].first_slot + merges[i].count);
 }
 
 /// Plans kernel `index`; false with a message.
-bool planKernel(const attnrt_bundle *bundle, uint32_t index, const Request &request,
-                std::string &error) {
+bool planKernel(const attnrt_bundle *bundle, uint32_t index,
+                const Request &request, std::string &error) {
   workload::KernelDesc desc;
   if (!attnrun::describe(bundle, index, desc, error))
     return false;
   attnrt_kernel_info info;
   attnrt_bundle_kernel(bundle, index, &info);
   attnrt_specialisation_info spec;
-  if (findSpecialisation(bundle, index, info.specialisations, request, spec) < 0) {
-    error = "kernel " + desc.name + " has " + std::to_string(info.specialisations) +
-            " specialisations, none for target \"" + request.target + "\" and type \"" +
-            request.dtype + "\"";
+  if (findSpecialisation(bundle, index, info.specialisations, request, spec) <
+      0) {
+    error = "kernel " + desc.name + " has " +
+            std::to_string(info.specialisations) +
+            " specialisations, none for target \"" + request.target +
+            "\" and type \"" + request.dtype + "\"";
     return false;
   }
   workload::Batch batch;
@@ -114,7 +123,8 @@ bool planKernel(const attnrt_bundle *bundle, uint32_t index, const Request &requ
   problem.costKv = spec.cost_kv;
   std::unique_ptr<plan::MaskVisibility> visibility;
   if (const mask::HookProgram *program = w.problem().mask) {
-    visibility = std::make_unique<plan::MaskVisibility>(*program, w.problem().bindings, spec.tile_k);
+    visibility = std::make_unique<plan::MaskVisibility>(
+        *program, w.problem().bindings, spec.tile_k);
     problem.visibility = &visibility->visibility();
   }
   plan::Options planOptions;
@@ -128,9 +138,11 @@ bool planKernel(const attnrt_bundle *bundle, uint32_t index, const Request &requ
   if (plan::capacity(problem, planOptions, capacity, planError)) {
     buffer.resize(capacity.planBytes);
     scratch.resize(capacity.scratchBytes + 16);
-    auto at = (reinterpret_cast<uintptr_t>(scratch.data()) + 15) & ~uintptr_t(15);
+    auto at =
+        (reinterpret_cast<uintptr_t>(scratch.data()) + 15) & ~uintptr_t(15);
     if (plan::build(problem, planOptions, buffer.data(), buffer.size(),
-                    reinterpret_cast<void *>(at), capacity.scratchBytes, summary, planError)) {
+                    reinterpret_cast<void *>(at), capacity.scratchBytes,
+                    summary, planError)) {
       print(desc.name.c_str(), spec, buffer, summary, request.summary);
       return true;
     }
@@ -147,12 +159,17 @@ int main(int argc, char **argv) {
   app.add_option("bundle", request.bundle, "bundle file (.attn)")->required();
   app.add_option("--kernel", request.kernel, "plan this kernel only");
   app.add_option("--target", request.target, "specialisation to plan for");
-  app.add_option("--dtype", request.dtype, "element type")->check(CLI::IsMember({"f32", "f16", "bf16"}));
+  app.add_option("--dtype", request.dtype, "element type")
+      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   app.add_option("--batch", request.batch, "lengths, q=5,1;kv=7,300");
-  app.add_option("--split", request.split, "keys of a split (0: for balance)")->check(CLI::NonNegativeNumber);
-  app.add_option("--max-splits", request.maxSplits, "splits of a tile at most")->check(CLI::NonNegativeNumber);
-  app.add_option("--workers", request.workers, "CTAs or threads")->check(CLI::PositiveNumber);
-  app.add_option("--seed", request.seed, "seed of sampled parameters and tables");
+  app.add_option("--split", request.split, "keys of a split (0: for balance)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--max-splits", request.maxSplits, "splits of a tile at most")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--workers", request.workers, "CTAs or threads")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--seed", request.seed,
+                 "seed of sampled parameters and tables");
   app.add_flag("--defaults", request.defaults, "parameters by their default");
   app.add_flag("--summary", request.summary, "totals only");
   CLI11_PARSE(app, argc, argv);

@@ -1,11 +1,11 @@
-//===- Describe.cpp - a bundle's kernel as a workload description ---------------===//
+//===- Describe.cpp - a bundle's kernel as a workload description ---------===//
 
 #include "Runner.h"
 
 using namespace attn::workload;
 
-bool attnrun::describe(const attnrt_bundle *bundle, uint32_t index, KernelDesc &desc,
-                       std::string &error) {
+bool attnrun::describe(const attnrt_bundle *bundle, uint32_t index,
+                       KernelDesc &desc, std::string &error) {
   auto failed = [&](attnrt_status status) {
     if (status != ATTNRT_OK)
       error = attnrt_last_error();
@@ -33,8 +33,12 @@ bool attnrun::describe(const attnrt_bundle *bundle, uint32_t index, KernelDesc &
     attnrt_table_info t;
     if (failed(attnrt_bundle_table(bundle, index, i, &t)))
       return false;
-    desc.tables.push_back({t.name, t.element, {t.index, t.index + t.rank},
-                           t.sample_lo, t.sample_hi, t.sorted != 0});
+    desc.tables.push_back({t.name,
+                           t.element,
+                           {t.index, t.index + t.rank},
+                           t.sample_lo,
+                           t.sample_hi,
+                           t.sorted != 0});
   }
   for (uint32_t i = 0; i < info.hooks; ++i) {
     attnrt_hook_info h;

@@ -1,4 +1,4 @@
-//===- Runner.cpp - inputs, plan, launch, check, timing ----------------------------===//
+//===- Runner.cpp - inputs, plan, launch, check, timing -------------------===//
 //
 // One path for both devices: the workload's buffers, canaries included, are
 // copied to device memory, the kernel runs twice (the second result must be the
@@ -29,13 +29,15 @@ struct Failure : std::runtime_error {
 
 void require(attnrt_status status) {
   if (status != ATTNRT_OK)
-    throw Failure(std::string(attnrt_status_name(status)) + ": " + attnrt_last_error());
+    throw Failure(std::string(attnrt_status_name(status)) + ": " +
+                  attnrt_last_error());
 }
 
 /// A workload buffer in device memory.
 class DeviceBuffer {
 public:
-  DeviceBuffer(attnrt_device *device, Buffer &host) : device(device), host(host) {
+  DeviceBuffer(attnrt_device *device, Buffer &host)
+      : device(device), host(host) {
     require(attnrt_mem_alloc(device, host.wholeSize(), &pointer));
     upload();
   }
@@ -52,7 +54,9 @@ public:
                             ATTNRT_DEVICE_TO_HOST, nullptr));
     require(attnrt_stream_synchronize(device, nullptr));
   }
-  void *data() const { return static_cast<char *>(pointer) + Buffer::canaryBytes; }
+  void *data() const {
+    return static_cast<char *>(pointer) + Buffer::canaryBytes;
+  }
 
 private:
   attnrt_device *device;
@@ -77,14 +81,16 @@ uint32_t parseBits(const ParamDesc &p, const std::string &text) {
   else
     bits = uint32_t(std::strtol(text.c_str(), &end, 10));
   if (end == text.c_str() || *end)
-    throw Failure("value \"" + text + "\" of parameter \"" + p.name + "\" is not a number");
+    throw Failure("value \"" + text + "\" of parameter \"" + p.name +
+                  "\" is not a number");
   return bits;
 }
 
 /// The launch of one workload: device buffers, arguments, plan.
 class Launch {
 public:
-  Launch(attnrt_device *device, attnrt_kernel *kernel, Workload &w, const Settings &s)
+  Launch(attnrt_device *device, attnrt_kernel *kernel, Workload &w,
+         const Settings &s)
       : device(device), kernel(kernel), w(w) {
     for (Tensor *t : {&w.q, &w.k, &w.v, &w.o, &w.lse})
       buffers.push_back(std::make_unique<DeviceBuffer>(device, t->buffer));
@@ -125,13 +131,15 @@ private:
     if (!w.kernel.softmax)
       args.lse = attnrt_tensor{};
     for (size_t i = 0; i < w.kernel.params.size(); ++i)
-      params.push_back({w.kernel.params[i].name.c_str(), w.kernel.params[i].type, w.paramBits[i]});
+      params.push_back({w.kernel.params[i].name.c_str(),
+                        w.kernel.params[i].type, w.paramBits[i]});
     for (size_t i = 0; i < w.tables.size(); ++i) {
       attnrt_table t{};
       t.name = w.tables[i].desc.name.c_str();
       t.data = tableBuffers[i]->data();
       t.host = w.tables[i].buffer.data();
-      std::copy(std::begin(w.tables[i].extent), std::end(w.tables[i].extent), t.extent);
+      std::copy(std::begin(w.tables[i].extent), std::end(w.tables[i].extent),
+                t.extent);
       t.version = 1;
       tables.push_back(t);
     }
@@ -169,7 +177,8 @@ private:
     auto begin = std::chrono::steady_clock::now();
     require(attnrt_plan_build(handle.get(), &p, workspace, bytes, nullptr));
     planMicroseconds = std::chrono::duration<double, std::micro>(
-                           std::chrono::steady_clock::now() - begin).count();
+                           std::chrono::steady_clock::now() - begin)
+                           .count();
     synchronize();
   }
 
@@ -206,7 +215,8 @@ double bench(attnrt_device *device, Launch &launch, int32_t iterations) {
   return times[times.size() / 2];
 }
 
-Workload makeWorkload(const KernelDesc &desc, const Settings &s, Element element, Element output) {
+Workload makeWorkload(const KernelDesc &desc, const Settings &s,
+                      Element element, Element output) {
   Batch batch;
   std::string error;
   if (!parseBatch(s.batch, batch, error))
@@ -219,10 +229,12 @@ Workload makeWorkload(const KernelDesc &desc, const Settings &s, Element element
   options.sampleParams = !s.defaults;
   options.plain = s.bench && !s.check;
   for (const auto &given : s.params) {
-    auto p = std::find_if(desc.params.begin(), desc.params.end(),
-                          [&](const ParamDesc &d) { return d.name == given.first; });
+    auto p =
+        std::find_if(desc.params.begin(), desc.params.end(),
+                     [&](const ParamDesc &d) { return d.name == given.first; });
     if (p == desc.params.end())
-      throw Failure("kernel " + desc.name + " has no parameter \"" + given.first + "\"");
+      throw Failure("kernel " + desc.name + " has no parameter \"" +
+                    given.first + "\"");
     options.params[given.first] = parseBits(*p, given.second);
   }
   Workload w;
@@ -270,7 +282,8 @@ void runOracle(ordered_json &line, const KernelDesc &desc, const Settings &s) {
 void runDevice(ordered_json &line, attnrt_bundle *bundle, attnrt_device *device,
                const KernelDesc &desc, const Settings &s) {
   attnrt_select select{};
-  select.element = s.dtype.empty() ? ATTNRT_ANY_ELEMENT : int32_t(dtypeOf(s.dtype));
+  select.element =
+      s.dtype.empty() ? ATTNRT_ANY_ELEMENT : int32_t(dtypeOf(s.dtype));
   select.output = ATTNRT_ANY_ELEMENT;
   select.target = s.target.empty() ? nullptr : s.target.c_str();
   attnrt_kernel *raw = nullptr;
@@ -284,7 +297,8 @@ void runDevice(ordered_json &line, attnrt_bundle *bundle, attnrt_device *device,
   line["code"] = attnrt_kernel_code(kernel.get());
   line["element"] = oracle::nameOf(elementOf(spec.element));
 
-  Workload w = makeWorkload(desc, s, elementOf(spec.element), elementOf(spec.output));
+  Workload w =
+      makeWorkload(desc, s, elementOf(spec.element), elementOf(spec.output));
   Launch launch(device, kernel.get(), w, s);
   attnrt_plan_info info = launch.info();
   line["items"] = info.items;
@@ -300,7 +314,8 @@ void runDevice(ordered_json &line, attnrt_bundle *bundle, attnrt_device *device,
     Verdict verdict = w.check();
     report(line, verdict, desc.softmax);
     ok = verdict.ok;
-    std::vector<char> first(w.o.buffer.data(), w.o.buffer.data() + w.o.buffer.size());
+    std::vector<char> first(w.o.buffer.data(),
+                            w.o.buffer.data() + w.o.buffer.size());
     w.poisonOutputs();
     launch.uploadOutputs();
     launch.run();

@@ -1,4 +1,4 @@
-//===- attn-run.cpp - run a bundle's kernels on random input ------------------------===//
+//===- attn-run.cpp - run a bundle's kernels on random input --------------===//
 //
 //   attn-run llama3.attn --device=cpu --batch='q=5,1;kv=7,300' --check --json
 //
@@ -22,7 +22,8 @@ static void print(const ordered_json &line) {
   std::printf("%s:", line.value("kernel", std::string("-")).c_str());
   for (const auto &[key, value] : line.items())
     if (key != "kernel") {
-      std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+      std::string text =
+          value.is_string() ? value.get<std::string>() : value.dump();
       std::printf(" %s=%s", key.c_str(), text.c_str());
     }
   std::printf("\n");
@@ -48,27 +49,35 @@ int main(int argc, char **argv) {
   app.add_option("--batch", s.batch, "lengths, q=5,1;kv=7,300; 4096x8 repeats");
   app.add_option("--dtype", s.dtype, "element type of q, k, v")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
-  app.add_option("--target", s.target, "take specialisations of this target only");
-  app.add_option("--split", s.split, "keys of a split (0: for balance)")->check(CLI::NonNegativeNumber);
+  app.add_option("--target", s.target,
+                 "take specialisations of this target only");
+  app.add_option("--split", s.split, "keys of a split (0: for balance)")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--seed", s.seed, "seed of the random inputs");
   app.add_option("--param", params, "name=value, any number of times");
-  app.add_flag("--defaults", s.defaults, "parameters by their default, not at random");
-  app.add_option("--token-pad", s.tokenPad, "elements added to the token strides of q, k, v")
+  app.add_flag("--defaults", s.defaults,
+               "parameters by their default, not at random");
+  app.add_option("--token-pad", s.tokenPad,
+                 "elements added to the token strides of q, k, v")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--workspace", s.workspace, "bytes of workspace offered to the plan");
+  app.add_option("--workspace", s.workspace,
+                 "bytes of workspace offered to the plan");
   app.add_option("--workers", s.workers, "CTAs or threads that take items");
   app.add_option("--threads", s.threads, "worker threads of the cpu device");
-  app.add_option("--driver", s.driver, "driver library in place of libcuda.so.1");
+  app.add_option("--driver", s.driver,
+                 "driver library in place of libcuda.so.1");
   app.add_flag("--check", s.check, "compare with the f64 oracle, twice");
   app.add_flag("--bench", s.bench, "time the launch");
-  app.add_option("--iterations", s.iterations, "timed launches")->check(CLI::PositiveNumber);
+  app.add_option("--iterations", s.iterations, "timed launches")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--json", json, "one JSON object a line");
   CLI11_PARSE(app, argc, argv);
 
   for (const std::string &p : params) {
     size_t eq = p.find('=');
     if (eq == std::string::npos)
-      return fail("parameter \"" + p + "\" is not of the form name=value", json);
+      return fail("parameter \"" + p + "\" is not of the form name=value",
+                  json);
     s.params[p.substr(0, eq)] = p.substr(eq + 1);
   }
   attnrt_bundle *bundle = nullptr;
@@ -98,7 +107,8 @@ int main(int argc, char **argv) {
     else
       print(line);
     if (line.contains("error"))
-      std::fprintf(stderr, "attn-run: error: %s\n", line["error"].get<std::string>().c_str());
+      std::fprintf(stderr, "attn-run: error: %s\n",
+                   line["error"].get<std::string>().c_str());
   }
   std::cout << "{\"ok\": " << (ok ? "true}" : "false}") << std::endl;
   attnrt_device_close(device);

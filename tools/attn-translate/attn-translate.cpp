@@ -25,13 +25,16 @@ using namespace mlir;
 using namespace attn;
 namespace cl = llvm::cl;
 
-static cl::opt<std::string> targetName("attn-target", cl::desc("target of the kernels"),
+static cl::opt<std::string> targetName("attn-target",
+                                       cl::desc("target of the kernels"),
                                        cl::init("sm_80"));
-static cl::opt<std::string> schedule("attn-schedule",
-                                     cl::desc("schedule overrides, field=value,..."));
-static cl::opt<int64_t> tokens("attn-tokens", cl::desc("tokens of the report"), cl::init(4096));
-static cl::opt<std::string> ptxasPath("attn-ptxas",
-                                      cl::desc("ptxas to use instead of the one that is found"));
+static cl::opt<std::string>
+    schedule("attn-schedule", cl::desc("schedule overrides, field=value,..."));
+static cl::opt<int64_t> tokens("attn-tokens", cl::desc("tokens of the report"),
+                               cl::init(4096));
+static cl::opt<std::string>
+    ptxasPath("attn-ptxas",
+              cl::desc("ptxas to use instead of the one that is found"));
 
 static LoweringOptions options() {
   LoweringOptions o;
@@ -53,7 +56,8 @@ static OwningOpRef<ModuleOp> lower(Operation *op) {
   return copy;
 }
 
-static FailureOr<std::string> makePTX(Operation *op, const TargetSpec *&target) {
+static FailureOr<std::string> makePTX(Operation *op,
+                                      const TargetSpec *&target) {
   std::string error;
   target = findTarget(targetName.getValue(), error);
   if (!target)
@@ -85,8 +89,9 @@ static LogicalResult toPtxas(Operation *op, llvm::raw_ostream &os) {
     return op->emitError(error);
   for (const PtxasKernel &kernel : result.kernels)
     os << "kernel " << kernel.name << ": " << kernel.registers << " registers, "
-       << kernel.spillStoreBytes + kernel.spillLoadBytes << " bytes spilled, " << kernel.stackBytes
-       << " bytes of stack, cubin " << (result.cubin.empty() ? "empty" : "made") << "\n";
+       << kernel.spillStoreBytes + kernel.spillLoadBytes << " bytes spilled, "
+       << kernel.stackBytes << " bytes of stack, cubin "
+       << (result.cubin.empty() ? "empty" : "made") << "\n";
   return success();
 }
 
@@ -95,7 +100,8 @@ static LogicalResult toLLVMIR(Operation *op, llvm::raw_ostream &os) {
   if (!module)
     return failure();
   llvm::LLVMContext context;
-  std::unique_ptr<llvm::Module> translated = translateModuleToLLVMIR(*module, context);
+  std::unique_ptr<llvm::Module> translated =
+      translateModuleToLLVMIR(*module, context);
   if (!translated)
     return failure();
   translated->print(os, nullptr);
@@ -111,10 +117,14 @@ int main(int argc, char **argv) {
     registerDialects(registry, levels::all);
     registerPTXTranslation(registry);
   };
-  TranslateFromMLIRRegistration ptx("attn-to-ptx", "kernels to PTX", toPTX, init);
-  TranslateFromMLIRRegistration ptxas("attn-to-ptxas",
-                                      "kernels through ptxas, registers and spills", toPtxas, init);
-  TranslateFromMLIRRegistration llvmir("attn-to-llvmir", "kernels to LLVM IR", toLLVMIR, init);
-  TranslateFromMLIRRegistration report("attn-report", "work and data movement", toReport, init);
+  TranslateFromMLIRRegistration ptx("attn-to-ptx", "kernels to PTX", toPTX,
+                                    init);
+  TranslateFromMLIRRegistration ptxas(
+      "attn-to-ptxas", "kernels through ptxas, registers and spills", toPtxas,
+      init);
+  TranslateFromMLIRRegistration llvmir("attn-to-llvmir", "kernels to LLVM IR",
+                                       toLLVMIR, init);
+  TranslateFromMLIRRegistration report("attn-report", "work and data movement",
+                                       toReport, init);
   return failed(mlirTranslateMain(argc, argv, "attn kernels to text\n"));
 }

@@ -1,11 +1,11 @@
-//===- attnc.cpp - the user's compiler driver --------------------------------------------------===//
+//===- attnc.cpp - the user's compiler driver -----------------------------===//
 //
 //   attnc llama3.mlir --target=cpu,sm_80 -o llama3.attn
 //   attnc llama3.mlir --target=sm_80 --emit=tiles
-//   attnc llama3.mlir --target=sm_80 --verify-each-level --batch='q=5,1;kv=7,300'
+//   attnc llama3.mlir --target=sm_80 --verify-each-level --batch='q=5;kv=7'
 //
-// Writes the whole output file or none: a failed compile leaves an existing file
-// as it was.
+// Writes the whole output file or none: a failed compile leaves an existing
+// file as it was.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,47 +27,76 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
+
+#include <chrono>
+#include <functional>
 
 using namespace mlir;
 using namespace attn;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory category("attnc options");
-static cl::opt<std::string> input(cl::Positional, cl::desc("<kernel.mlir>"), cl::Required,
-                                  cl::cat(category));
-static cl::list<std::string> targets("target", cl::CommaSeparated, cl::value_desc("name,..."),
-                                     cl::desc("targets: cpu, sm_80"), cl::cat(category));
-static cl::opt<std::string> output("o", cl::desc("output file (- for standard output)"),
-                                   cl::value_desc("file"), cl::cat(category));
+static cl::opt<std::string> input(cl::Positional, cl::desc("<kernel.mlir>"),
+                                  cl::Required, cl::cat(category));
+static cl::list<std::string> targets("target", cl::CommaSeparated,
+                                     cl::value_desc("name,..."),
+                                     cl::desc("targets: cpu, sm_80"),
+                                     cl::cat(category));
 static cl::opt<std::string>
-    emitKind("emit", cl::init("bundle"), cl::cat(category), cl::value_desc("kind"),
-             cl::desc("bundle, attn, tiles, pipe, frag, nvvm, llvm, ptx, schedule, block-map or report"));
-static cl::opt<std::string> schedule("schedule", cl::value_desc("field=value,..."),
-                                     cl::desc("override fields of the schedule"), cl::cat(category));
-static cl::list<std::string> cpuTypes("cpu-dtypes", cl::CommaSeparated, cl::value_desc("f32,f16,bf16"),
-                                      cl::desc("element types of cpu specialisations besides the "
-                                               "declared one (default f32)"),
-                                      cl::cat(category));
+    output("o", cl::desc("output file (- for standard output)"),
+           cl::value_desc("file"), cl::cat(category));
+static cl::opt<std::string>
+    emitKind("emit", cl::init("bundle"), cl::cat(category),
+             cl::value_desc("kind"),
+             cl::desc("bundle, attn, tiles, pipe, frag, nvvm, llvm, ptx, "
+                      "schedule, block-map or report"));
+static cl::opt<std::string> kernelName("kernel", cl::value_desc("name"),
+                                       cl::desc("compile this kernel only"),
+                                       cl::cat(category));
+static cl::opt<std::string>
+    schedule("schedule", cl::value_desc("field=value,..."),
+             cl::desc("override fields of the schedule"), cl::cat(category));
+static cl::list<std::string>
+    cpuTypes("cpu-dtypes", cl::CommaSeparated, cl::value_desc("f32,f16,bf16"),
+             cl::desc("element types of cpu specialisations besides the "
+                      "declared one (default f32)"),
+             cl::cat(category));
 static cl::opt<std::string> ptxasPath("ptxas", cl::value_desc("path"),
-                                      cl::desc("assembler (default: searched)"), cl::cat(category));
-static cl::opt<bool> noCubin("no-cubin", cl::desc("PTX only"), cl::cat(category));
-static cl::opt<bool> showTime("time", cl::desc("print the time of each stage"), cl::cat(category));
-static cl::opt<int64_t> tokens("tokens", cl::init(4096), cl::desc("tokens of --emit=report"),
+                                      cl::desc("assembler (default: searched)"),
+                                      cl::cat(category));
+static cl::opt<bool> noCubin("no-cubin", cl::desc("PTX only"),
+                             cl::cat(category));
+static cl::opt<bool> showTime("time", cl::desc("print the time of each stage"),
+                              cl::cat(category));
+static cl::opt<int64_t> tokens("tokens", cl::init(4096),
+                               cl::desc("tokens of --emit=report"),
                                cl::cat(category));
 
-static cl::opt<bool> verifyLevels("verify-each-level", cl::cat(category),
-                                  cl::desc("run random inputs at every level against the oracle"));
-static cl::opt<std::string> batchText("batch", cl::init("q=0,1,17,128,300,5,40;kv=7,1,33,128,1000,0,13"),
-                                      cl::desc("lengths for --verify-each-level"), cl::cat(category));
-static cl::opt<int> verifyHeads("verify-kv-heads", cl::init(2), cl::cat(category),
-                                cl::desc("KV heads that --verify-each-level runs (0: all)"));
-static cl::opt<int> splitKeys("split", cl::init(0), cl::cat(category),
-                              cl::desc("keys of a split for --verify-each-level (0: for balance)"));
-static cl::opt<std::string> dtype("dtype", cl::cat(category),
-                                  cl::desc("element type for --verify-each-level"));
-static cl::opt<uint64_t> seed("seed", cl::init(1), cl::desc("seed for --verify-each-level"),
+static cl::opt<bool> verifyLevels(
+    "verify-each-level", cl::cat(category),
+    cl::desc("run random inputs at every level against the oracle"));
+static cl::opt<std::string>
+    batchText("batch",
+              cl::init("q=0,1,17,128,300,5,40;kv=7,1,33,128,1000,0,13"),
+              cl::desc("lengths for --verify-each-level"), cl::cat(category));
+static cl::opt<int>
+    verifyHeads("verify-kv-heads", cl::init(2), cl::cat(category),
+                cl::desc("KV heads that --verify-each-level runs (0: all)"));
+static cl::opt<int> splitKeys(
+    "split", cl::init(0), cl::cat(category),
+    cl::desc("keys of a split for --verify-each-level (0: for balance)"));
+static cl::opt<std::string>
+    verifyForce("verify-force", cl::value_desc("exact|redo"), cl::cat(category),
+                cl::desc("speculations of --verify-each-level run exact, or "
+                         "are all redone"));
+static cl::opt<std::string>
+    dtype("dtype", cl::cat(category),
+          cl::desc("element type for --verify-each-level"));
+static cl::opt<uint64_t> seed("seed", cl::init(1),
+                              cl::desc("seed for --verify-each-level"),
                               cl::cat(category));
 
 static int fail(const llvm::Twine &message) {
@@ -81,7 +110,8 @@ static int writeText(StringRef text) {
     llvm::outs() << text;
     return 0;
   }
-  if (llvm::Error e = emit::writeFileAtomically(output, {text.data(), text.size()}))
+  if (llvm::Error e =
+          emit::writeFileAtomically(output, {text.data(), text.size()}))
     return fail(llvm::toString(std::move(e)));
   return 0;
 }
@@ -94,7 +124,8 @@ static LoweringOptions lowering(StringRef target) {
 }
 
 /// One form of the kernels as text; null if the compile failed.
-static std::optional<std::string> textOf(ModuleOp module, StringRef target, StringRef kind) {
+static std::optional<std::string> textOf(ModuleOp module, StringRef target,
+                                         StringRef kind) {
   std::string text;
   llvm::raw_string_ostream os(text);
   auto print = [&](Level level) {
@@ -104,7 +135,8 @@ static std::optional<std::string> textOf(ModuleOp module, StringRef target, Stri
     return bool(lowered);
   };
   auto printAttr = [&](llvm::function_ref<Attribute(KernelOp)> get) {
-    OwningOpRef<ModuleOp> lowered = lowerTo(module, lowering(target), Level::Problem);
+    OwningOpRef<ModuleOp> lowered =
+        lowerTo(module, lowering(target), Level::Problem);
     if (lowered)
       for (KernelOp kernel : lowered->getOps<KernelOp>())
         os << kernel.getSymName() << ": " << get(kernel) << "\n";
@@ -128,14 +160,17 @@ static std::optional<std::string> textOf(ModuleOp module, StringRef target, Stri
   else if (kind == "report")
     ok = succeeded(printReport(module, lowering(target), tokens, os));
   else if (kind == "llvm") {
-    OwningOpRef<ModuleOp> lowered = lowerTo(module, lowering(target), Level::Base);
+    OwningOpRef<ModuleOp> lowered =
+        lowerTo(module, lowering(target), Level::Base);
     llvm::LLVMContext context;
     if (lowered)
       if (auto ir = translateModuleToLLVMIR(*lowered, context)) {
         os << *ir;
         ok = true;
       }
-  } else if (FailureOr<std::string> ptx = compileToPTX(module, lowering(target)); succeeded(ptx)) {
+  } else if (FailureOr<std::string> ptx =
+                 compileToPTX(module, lowering(target));
+             succeeded(ptx)) {
     os << *ptx;
     ok = true;
   }
@@ -145,9 +180,35 @@ static std::optional<std::string> textOf(ModuleOp module, StringRef target, Stri
 }
 
 static bool isTextKind(StringRef kind) {
-  return llvm::is_contained({"attn", "tiles", "pipe", "frag", "nvvm", "llvm", "ptx", "schedule",
-                             "block-map", "report"}, kind);
+  return llvm::is_contained({"attn", "tiles", "pipe", "frag", "nvvm", "llvm",
+                             "ptx", "schedule", "block-map", "report"},
+                            kind);
 }
+
+/// A bar on a terminal, once a compile has taken a second.
+class ProgressBar {
+public:
+  void operator()(unsigned done, unsigned total, StringRef what) {
+    using namespace std::chrono;
+    if (!llvm::sys::Process::StandardErrIsDisplayed() ||
+        steady_clock::now() - begin < seconds(1))
+      return;
+    unsigned width = 30, full = total ? width * done / total : width;
+    llvm::errs() << "\r[" << std::string(full, '=')
+                 << std::string(width - full, ' ') << "] " << done << "/"
+                 << total << " " << llvm::left_justify(what, 40);
+    drawn = true;
+  }
+  void clear() {
+    if (drawn)
+      llvm::errs() << "\r" << std::string(80, ' ') << "\r";
+  }
+
+private:
+  std::chrono::steady_clock::time_point begin =
+      std::chrono::steady_clock::now();
+  bool drawn = false;
+};
 
 static void printTimes(const StageTimes &times) {
   double total = 0;
@@ -168,17 +229,26 @@ static int verify(ModuleOp module) {
   options.kvHeads = verifyHeads;
   options.splitKeys = splitKeys;
   options.seed = seed;
+  if (!verifyForce.empty() && verifyForce != "exact" && verifyForce != "redo")
+    return fail("--verify-force is '" + verifyForce +
+                "' but must be exact or redo");
+  options.forceExact = verifyForce == "exact";
+  options.failCheck = verifyForce == "redo";
   bool ok = true;
   for (const std::string &target : targets) {
     options.target = target;
-    FailureOr<std::vector<LevelResult>> results = verifyEachLevel(module, options);
+    FailureOr<std::vector<LevelResult>> results =
+        verifyEachLevel(module, options);
     if (failed(results))
       return 1;
     for (const LevelResult &r : *results) {
       const oracle::Comparison &c = r.verdict.comparison;
-      llvm::outs() << target << " " << r.kernel << " " << llvm::left_justify(r.level, 10)
-                   << (r.ok ? " agrees" : " DISAGREES") << " rows " << r.verdict.rows
-                   << llvm::format(" error %.2e of %.2e lse %.1e", c.tensorError, c.tensorLimit, c.lseError);
+      llvm::outs() << target << " " << r.kernel << " "
+                   << llvm::left_justify(r.level, 10)
+                   << (r.ok ? " agrees" : " DISAGREES") << " rows "
+                   << r.verdict.rows
+                   << llvm::format(" error %.2e of %.2e lse %.1e",
+                                   c.tensorError, c.tensorLimit, c.lseError);
       if (!r.verdict.message.empty())
         llvm::outs() << " (" << r.verdict.message << ")";
       llvm::outs() << "\n";
@@ -192,7 +262,8 @@ static int verify(ModuleOp module) {
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
-  cl::ParseCommandLineOptions(argc, argv, "attnc: attention kernels to bundles\n");
+  cl::ParseCommandLineOptions(argc, argv,
+                              "attnc: attention kernels to bundles\n");
 
   if (targets.empty())
     return fail("no target; give --target=cpu,sm_80");
@@ -219,11 +290,20 @@ int main(int argc, char **argv) {
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return 1;
+  if (!kernelName.empty()) {
+    if (!module->lookupSymbol<KernelOp>(kernelName))
+      return fail("module has no kernel \"" + kernelName + "\"");
+    for (KernelOp kernel :
+         llvm::make_early_inc_range(module->getOps<KernelOp>()))
+      if (kernel.getSymName() != kernelName)
+        kernel.erase();
+  }
   if (verifyLevels)
     return verify(*module);
   if (emitKind != "bundle") {
     if (targets.size() != 1)
-      return fail("--emit=" + emitKind + " needs 1 target but got " + llvm::Twine(targets.size()));
+      return fail("--emit=" + emitKind + " needs 1 target but got " +
+                  llvm::Twine(targets.size()));
     std::optional<std::string> text = textOf(*module, targets[0], emitKind);
     return text ? writeText(*text) : 1;
   }
@@ -238,7 +318,10 @@ int main(int argc, char **argv) {
   options.ptxas = ptxasPath;
   options.useCubin = !noCubin;
   StageTimes times;
+  ProgressBar bar;
+  options.progress = std::ref(bar);
   FailureOr<emit::Bundle> bundle = compile(*module, options, times);
+  bar.clear();
   if (failed(bundle))
     return 1;
   std::vector<char> bytes = emit::serialise(*bundle);

@@ -1,4 +1,5 @@
-/*===- HookExpr.h - postfix encoding of hooks ----------------------*- C99 -*-===
+/*===- HookExpr.h - postfix encoding of hooks ----------------------*- C99
+ * -*-===
  *
  * A hook is written into the bundle as a small postfix program so that the
  * planner, the interval analysis and the oracle evaluate the very expression
@@ -36,14 +37,14 @@ enum attn_hook_kind {
 
 /* Index of ARG. */
 enum attn_hook_arg {
-  ATTN_ARG_S = 0,      /* f32 */
-  ATTN_ARG_B = 1,      /* i32 from here on */
+  ATTN_ARG_S = 0, /* f32 */
+  ATTN_ARG_B = 1, /* i32 from here on */
   ATTN_ARG_H = 2,
-  ATTN_ARG_Q = 3,      /* position of the query; of the row for vector hooks */
-  ATTN_ARG_K = 4,      /* position of the key */
+  ATTN_ARG_Q = 3, /* position of the query; of the row for vector hooks */
+  ATTN_ARG_K = 4, /* position of the key */
   ATTN_ARG_Q_LEN = 5,
   ATTN_ARG_KV_LEN = 6,
-  ATTN_ARG_I = 7,      /* element index, vector hooks only */
+  ATTN_ARG_I = 7, /* element index, vector hooks only */
   ATTN_ARGS = 8
 };
 
@@ -109,7 +110,8 @@ enum attn_hook_op {
   ATTN_OP_I2F = 0x50,
   ATTN_OP_F2I = 0x51, /* towards zero, saturating, NaN gives 0 */
   ATTN_OP_B2I = 0x52, /* i1 -> i32 0 or 1 */
-  ATTN_OP_VEC = 0x58, /* pop i32, clamp, push that element of x (vector hooks) */
+  ATTN_OP_VEC =
+      0x58, /* pop i32, clamp, push that element of x (vector hooks) */
   ATTN_OP_END = 0xff
 };
 

@@ -1,4 +1,5 @@
-/*===- KernelParams.h - the parameter struct of every kernel -------*- C99 -*-===
+/*===- KernelParams.h - the parameter struct of every kernel -------*- C99
+ * -*-===
  *
  * CPU and GPU entries take one struct: on the GPU by value (grid constant), on
  * the CPU by pointer.  The fixed part below is the same for every kernel; the
@@ -7,17 +8,19 @@
  * directly behind it.  The bundle lists (name, offset) of both, so the runtime
  * fills by that list.  Fields that a specialisation does not use are zero.
  *
- * CPU entry:   void entry(const void *record, const void *params, void *scratch)
- *              record = attn_work_item (attention) or attn_merge_item (merge),
+ * CPU entry:   void entry(const void *record, const void *params, void
+ * *scratch) record = attn_work_item (attention) or attn_merge_item (merge),
  *              scratch = 64-byte aligned, scratch_bytes of the specialisation.
- * GPU entry:   .entry name(.param .align 16 .b8 params[N]), 1-d grid of any size.
+ * GPU entry:   .entry name(.param .align 16 .b8 params[N]), 1-d grid of any
+ * size.
  *===----------------------------------------------------------------------===*/
 #ifndef ATTN_ABI_KERNELPARAMS_H
 #define ATTN_ABI_KERNELPARAMS_H
 
 #include <stdint.h>
 
-/* Element strides; the innermost (dim) stride is 1.  See attn_request_record. */
+/* Element strides; the innermost (dim) stride is 1.  See attn_request_record.
+ */
 typedef struct attn_strides {
   int64_t batch;
   int64_t token;
@@ -25,24 +28,24 @@ typedef struct attn_strides {
 } attn_strides;
 
 typedef struct attn_kernel_params {
-  uint64_t q;           /*   0 */
-  uint64_t k;           /*   8 */
-  uint64_t v;           /*  16 */
-  uint64_t o;           /*  24 */
-  uint64_t lse;         /*  32: f32, or 0 if not wanted or normaliser none */
-  uint64_t plan;        /*  40: attn_plan_header */
-  uint64_t partial_o;   /*  48: float [slots][tile_q][dv] */
-  uint64_t partial_lse; /*  56: float [slots][tile_q] */
-  attn_strides q_strides;   /*  64 */
-  attn_strides k_strides;   /*  88 */
-  attn_strides v_strides;   /* 112 */
-  attn_strides o_strides;   /* 136 */
+  uint64_t q;             /*   0 */
+  uint64_t k;             /*   8 */
+  uint64_t v;             /*  16 */
+  uint64_t o;             /*  24 */
+  uint64_t lse;           /*  32: f32, or 0 if not wanted or normaliser none */
+  uint64_t plan;          /*  40: attn_plan_header */
+  uint64_t partial_o;     /*  48: float [slots][tile_q][dv] */
+  uint64_t partial_lse;   /*  56: float [slots][tile_q] */
+  attn_strides q_strides; /*  64 */
+  attn_strides k_strides; /*  88 */
+  attn_strides v_strides; /* 112 */
+  attn_strides o_strides; /* 136 */
   attn_strides lse_strides; /* 160 */
-  int32_t heads;        /* 184 */
-  int32_t kv_heads;     /* 188 */
-  float scale;          /* 192 */
-  int32_t reserved;     /* 196 */
-} attn_kernel_params;   /* 200 bytes */
+  int32_t heads;            /* 184 */
+  int32_t kv_heads;         /* 188 */
+  float scale;              /* 192 */
+  int32_t reserved;         /* 196 */
+} attn_kernel_params;       /* 200 bytes */
 
 #define ATTN_PARAMS_FIXED_BYTES 200
 

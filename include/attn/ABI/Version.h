@@ -1,4 +1,4 @@
-//===- Version.h - version numbers of the binary contracts -------*- C99 -*-===//
+//===- Version.h - version numbers of the binary contracts ------*- C99 -*-===//
 //
 // One number a contract.  A reader refuses a number that it does not know; it
 // never guesses.  Raise the number in the commit that changes the layout.

@@ -1,4 +1,5 @@
-/*===- WorkItem.h - the records of a plan --------------------------*- C99 -*-===
+/*===- WorkItem.h - the records of a plan --------------------------*- C99
+ * -*-===
  *
  * The planner writes them, kernels read them.  A plan is one buffer:
  *
@@ -21,8 +22,8 @@ typedef struct attn_work_item {
   int32_t rows;     /* live packed rows, 1 .. tile_q; 0: inert              */
   int32_t kv_begin; /* slice of keys, in tokens                             */
   int32_t kv_end;
-  int32_t slot;     /* -1: write O and LSE; else partial slot               */
-  uint32_t flags;   /* ATTN_ITEM_* fields                                   */
+  int32_t slot;   /* -1: write O and LSE; else partial slot               */
+  uint32_t flags; /* ATTN_ITEM_* fields                                   */
 } attn_work_item;
 
 #define ATTN_ITEM_BODY(flags) ((flags) & 0xffu)
@@ -33,7 +34,8 @@ typedef struct attn_work_item {
 #define ATTN_MAX_SPLITS 4095
 
 /* Merge slots first_slot .. first_slot + count - 1, in that order, into the
- * output rows of the tile; 32 bytes (two spare words keep it a power of two). */
+ * output rows of the tile; 32 bytes (two spare words keep it a power of two).
+ */
 typedef struct attn_merge_item {
   int32_t request;
   int32_t head;

@@ -19,6 +19,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Support/LogicalResult.h"
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,7 +31,7 @@ enum class Level { Problem, Tiles, Pipe, Frag, Base };
 
 struct LoweringOptions {
   std::string target;
-  std::string schedule;     ///< field=value overrides
+  std::string schedule;      ///< field=value overrides
   unsigned vectorBits = 256; ///< CPU
   bool printReproducer = true;
 };
@@ -38,32 +39,38 @@ struct LoweringOptions {
 struct CompileOptions {
   std::vector<std::string> targets;
   std::string schedule;
-  /// Element types besides the declared one for which the cpu target also gets a
-  /// specialisation.
+  /// Element types besides the declared one for which the cpu target also gets
+  /// a specialisation.
   std::vector<std::string> cpuTypes = {"f32"};
-  std::string ptxas;     ///< path; empty: search
-  bool useCubin = true;  ///< assemble if ptxas is there
-  std::string sourceName;
+  std::string ptxas;    ///< path; empty: search
+  bool useCubin = true; ///< assemble if ptxas is there
+  /// Called before each step with the steps done, their number, and what comes.
+  std::function<void(unsigned done, unsigned total, llvm::StringRef what)>
+      progress;
 };
 
 /// Milliseconds a stage took, in order.
 using StageTimes = std::vector<std::pair<std::string, double>>;
 
 /// A clone of the module at a level.  Null after diagnostics.
-mlir::OwningOpRef<mlir::ModuleOp> lowerTo(mlir::ModuleOp source, const LoweringOptions &options,
-                                          Level level);
+mlir::OwningOpRef<mlir::ModuleOp>
+lowerTo(mlir::ModuleOp source, const LoweringOptions &options, Level level);
 
 /// A copy of the L0 module with element type `type` for q, k, v and o.
-mlir::OwningOpRef<mlir::ModuleOp> withElementType(mlir::ModuleOp source, mlir::Type type);
+mlir::OwningOpRef<mlir::ModuleOp> withElementType(mlir::ModuleOp source,
+                                                  mlir::Type type);
 /// A copy with at most `kvHeads` KV heads a kernel (the group stays).
-mlir::OwningOpRef<mlir::ModuleOp> withFewerHeads(mlir::ModuleOp source, int32_t kvHeads);
+mlir::OwningOpRef<mlir::ModuleOp> withFewerHeads(mlir::ModuleOp source,
+                                                 int32_t kvHeads);
 
 /// Compiles every kernel for every target.
-mlir::FailureOr<emit::Bundle> compile(mlir::ModuleOp source, const CompileOptions &options,
+mlir::FailureOr<emit::Bundle> compile(mlir::ModuleOp source,
+                                      const CompileOptions &options,
                                       StageTimes &times);
 
 /// PTX of the module's kernels for a GPU target.
-mlir::FailureOr<std::string> compileToPTX(mlir::ModuleOp source, const LoweringOptions &options,
+mlir::FailureOr<std::string> compileToPTX(mlir::ModuleOp source,
+                                          const LoweringOptions &options,
                                           StageTimes *times = nullptr);
 
 /// Name, shapes, parameters, hooks of a kernel with block map and variant.
@@ -71,8 +78,9 @@ mlir::FailureOr<emit::Kernel> describeKernel(mlir::Operation *kernel);
 
 /// Work and data movement of each kernel for the target, as text; see
 /// docs/report.md for the formulas.
-mlir::LogicalResult printReport(mlir::ModuleOp source, const LoweringOptions &options,
-                                int64_t tokens, llvm::raw_ostream &os);
+mlir::LogicalResult printReport(mlir::ModuleOp source,
+                                const LoweringOptions &options, int64_t tokens,
+                                llvm::raw_ostream &os);
 
 /// The version that goes into bundles.
 llvm::StringRef compilerVersion();

@@ -1,5 +1,4 @@
-//===- CPULowering.h - the CPU's way down to the LLVM dialect -------*- C++
-//-*-===//
+//===- CPULowering.h - the CPU's way down to the LLVM dialect ---*- C++ -*-===//
 //
 // attn-to-cpu leaves vector, scf, arith and math inside llvm.func; this
 // pipeline brings the module to the LLVM dialect alone, the input of

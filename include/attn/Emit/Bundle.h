@@ -1,4 +1,4 @@
-//===- Bundle.h - write a bundle ---------------------------------*- C++ -*-===//
+//===- Bundle.h - write a bundle --------------------------------*- C++ -*-===//
 //
 // Plain data that mirrors include/attn/ABI/Bundle.fbs, and the writer: header
 // with length and hash, then the FlatBuffer.  The reader is in runtime/.
@@ -90,7 +90,8 @@ std::vector<char> serialise(const Bundle &bundle);
 
 /// Writes bytes beside `path` and renames, so that a reader sees the old file
 /// or the whole new one.
-llvm::Error writeFileAtomically(llvm::StringRef path, llvm::ArrayRef<char> bytes);
+llvm::Error writeFileAtomically(llvm::StringRef path,
+                                llvm::ArrayRef<char> bytes);
 
 } // namespace attn::emit
 

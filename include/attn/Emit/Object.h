@@ -1,5 +1,4 @@
-//===- Object.h - LLVM dialect to a shared object ------------------*- C++
-//-*-===//
+//===- Object.h - LLVM dialect to a shared object ---------------*- C++ -*-===//
 //
 // The CPU half of a bundle: one position-independent shared object a level,
 // with the kernels' entries as its only exported symbols.

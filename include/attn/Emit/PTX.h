@@ -1,5 +1,4 @@
-//===- PTX.h - modules to PTX, PTX to cubins ---------------------*- C++
-//-*-===//
+//===- PTX.h - modules to PTX, PTX to cubins --------------------*- C++ -*-===//
 //
 //   FailureOr<std::string> ptx = attn::emitPTX(module, *target);
 //   attn::PtxasResult result;

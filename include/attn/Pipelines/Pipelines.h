@@ -4,7 +4,8 @@
 //                                              |
 //                                       addRolePasses --> L2
 //                                              |
-//                                   addFragmentPasses --> L3 -- addNVVMPasses --> L4
+//                                   addFragmentPasses --> L3 -- addNVVMPasses
+//                                   --> L4
 //
 // Each step ends in the level's verifier, in release builds too.  The pipelines
 // are registered by name (attn-to-tiles, attn-to-pipe, attn-to-frag,

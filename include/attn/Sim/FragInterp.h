@@ -1,5 +1,4 @@
-//===- FragInterp.h - run level L3 on the CPU --------------------*- C++
-//-*-===//
+//===- FragInterp.h - run level L3 on the CPU -------------------*- C++ -*-===//
 //
 //   registerFragKernels();
 //   runKernel(fragKernel, params, {/*ctas=*/2}, error);

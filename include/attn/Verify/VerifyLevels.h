@@ -59,8 +59,8 @@ struct LevelResult {
 mlir::FailureOr<std::vector<LevelResult>>
 verifyEachLevel(mlir::ModuleOp source, const VerifyOptions &options);
 
-/// Runs the kernels of a module that is already lowered to L1, L2 or L3; `source`
-/// is the L0 module that it came from.
+/// Runs the kernels of a module that is already lowered to L1, L2 or L3;
+/// `source` is the L0 module that it came from.
 mlir::FailureOr<std::vector<LevelResult>>
 verifyLowered(mlir::ModuleOp source, mlir::ModuleOp lowered,
               llvm::StringRef level, const VerifyOptions &options);

@@ -11,10 +11,11 @@
 //
 // Every buffer lies between two canaries.  Memory that a kernel may not use
 // (gaps between ragged requests, rows past a dense request's length, stride
-// padding) holds NaN, and outputs are poisoned, so that a read outside a request
-// shows in the result and a write outside it shows in the check.
+// padding) holds NaN, and outputs are poisoned, so that a read outside a
+// request shows in the result and a write outside it shows in the check.
 //
-// Invariant: the same description, lengths, options and seed give the same bytes.
+// Invariant: the same description, lengths, options and seed give the same
+// bytes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_WORKLOAD_WORKLOAD_H
@@ -45,7 +46,8 @@ struct ParamDesc {
   std::string name;
   attn_scalar type = ATTN_I32;
   bool hasDefault = false;
-  uint32_t defaultBits = 0, sampleLo = 0, sampleHi = 0; ///< patterns of the type
+  uint32_t defaultBits = 0, sampleLo = 0,
+           sampleHi = 0; ///< patterns of the type
 };
 
 struct TableDesc {

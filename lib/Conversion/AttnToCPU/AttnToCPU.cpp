@@ -1,5 +1,4 @@
-//===- AttnToCPU.cpp - L1 to vector loops, one function a kernel
-//----------------===//
+//===- AttnToCPU.cpp - L1 to vector loops, one function a kernel ----------===//
 //
 //   attn.kernel @f(..) { attn.for_work .. }
 //     ->  llvm.func @f(%record, %params, %scratch) {attn.scratch_bytes = N}

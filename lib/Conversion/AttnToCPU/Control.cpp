@@ -1,5 +1,4 @@
-//===- Control.cpp - loops, branches, speculation
-//------------------------------===//
+//===- Control.cpp - loops, branches, speculation -------------------------===//
 //
 // Loops lose their tile-typed values: those live in buffers.
 //

@@ -1,5 +1,4 @@
-//===- Gen.cpp - builder shorthand for vector code
-//--------------------------===//
+//===- Gen.cpp - builder shorthand for vector code ------------------------===//
 #include "Gen.h"
 
 using namespace mlir;

@@ -1,5 +1,4 @@
-//===- Hooks.cpp - the variant's hooks in loops
-//-----------------------------------===//
+//===- Hooks.cpp - the variant's hooks in loops ---------------------------===//
 //
 // score and mask run row by row over whole vectors of keys:
 //

@@ -1,5 +1,4 @@
-//===- MathExpansion.cpp - exp2, exp and tanh by polynomials
-//-------------------===//
+//===- MathExpansion.cpp - exp2, exp and tanh by polynomials --------------===//
 //
 //   exp2(x) = 2^n * 2^f,  n = round(x),  |f| <= 1/2,  2^f by a polynomial
 //

@@ -1,5 +1,4 @@
-//===- Memory.cpp - tensors, plan, partial slots
-//--------------------------------===//
+//===- Memory.cpp - tensors, plan, partial slots --------------------------===//
 //
 // Everything outside the scratch buffer is reached through the parameter struct
 // (include/attn/ABI/KernelParams.h) and the plan (include/attn/ABI/WorkItem.h).

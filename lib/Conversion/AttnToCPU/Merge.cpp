@@ -1,5 +1,4 @@
-//===- Merge.cpp - merging finished (O, LSE) pairs
-//-----------------------------===//
+//===- Merge.cpp - merging finished (O, LSE) pairs ------------------------===//
 //
 //   lse = ln(exp(la) + exp(lb)),  O = exp(la - lse) A + exp(lb - lse) B
 //

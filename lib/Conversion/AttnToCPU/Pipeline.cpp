@@ -1,5 +1,4 @@
-//===- Pipeline.cpp - upstream dialects to the LLVM dialect
-//----------------------===//
+//===- Pipeline.cpp - upstream dialects to the LLVM dialect ---------------===//
 #include "attn/Conversion/CPULowering.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"

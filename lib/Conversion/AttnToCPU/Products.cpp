@@ -1,5 +1,4 @@
-//===- Products.cpp - S = Q K^T and O += P V
-//---------------------------------===//
+//===- Products.cpp - S = Q K^T and O += P V ------------------------------===//
 //
 // Both products read a row-major left tile by scalars and a panel of the right
 // tile by vectors:

@@ -1,5 +1,4 @@
-//===- Softmax.cpp - the state's parts
-//----------------------------------------===//
+//===- Softmax.cpp - the state's parts ------------------------------------===//
 //
 // Row by row: m, alpha, P = exp2((s - a) c + b), l.  The reference (a, b) of a
 // row is (0, 0) if m = -inf, (0, -c m) if |c m| < 2^29, else (m, 0); no

@@ -1,5 +1,4 @@
-//===- Tiles.cpp - tiles in the scratch buffer
-//-------------------------------===//
+//===- Tiles.cpp - tiles in the scratch buffer ----------------------------===//
 //
 // Allocation is a stack: a region frees what it took when it ends (Control.cpp
 // resets `top`), and an op writes into an operand's buffer when that operand

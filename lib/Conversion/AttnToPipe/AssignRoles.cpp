@@ -1,5 +1,4 @@
-//===- AssignRoles.cpp - work loops into roles
-//------------------------------------===//
+//===- AssignRoles.cpp - work loops into roles ----------------------------===//
 //
 // The work loop of a kernel becomes the body of its one role: a loop over work
 // indices, the fields of a record by index, and the loops over key blocks as

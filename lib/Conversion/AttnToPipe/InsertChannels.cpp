@@ -1,5 +1,4 @@
-//===- InsertChannels.cpp - tile loads to channels
-//--------------------------------===//
+//===- InsertChannels.cpp - tile loads to channels ------------------------===//
 //
 // Every tile that comes from memory goes through a channel: the load becomes
 // acquire, issue, commit on the producer's side and wait, release on the

@@ -1,5 +1,4 @@
-//===- Skew.cpp - issue the copies of the next visit in this one
-//--------------------===//
+//===- Skew.cpp - issue the copies of the next visit in this one ----------===//
 //
 // With `skew = {load_kv = -1}` a visit waits for copies that the visit before
 // it started, and starts those of the visit after it before it computes.
@@ -13,7 +12,8 @@
 // j is j - 1 while j > b0, whichever loop visits it.
 //
 // Invariant: copies are started once for every visit and in visiting order, at
-// most one visit ahead; with no visit, none is.
+// most one visit ahead; with no visit, none is.  No `pipe.visit_index` is left:
+// this is the last pass that reads it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -198,14 +198,20 @@ struct Skew : attn::impl::PipeSkewBase<Skew> {
                          << "} is not built; use {load_kv = -1}";
       return signalPassFailure();
     }
-    if (schedule->getSkew("load_kv") == 0)
-      return;
+    if (schedule->getSkew("load_kv") != 0 && failed(skewAll(kernel)))
+      return signalPassFailure();
+    kernel.walk([](Operation *op) { op->removeAttr(visitIndexAttr); });
+  }
+
+private:
+  static LogicalResult skewAll(KernelOp kernel) {
     SmallVector<VisitChain> chains;
     if (failed(findVisitChains(kernel, chains)))
-      return signalPassFailure();
+      return failure();
     for (VisitChain &chain : chains)
       if (failed(skewChain(chain)))
-        return signalPassFailure();
+        return failure();
+    return success();
   }
 };
 } // namespace

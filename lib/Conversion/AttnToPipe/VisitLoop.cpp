@@ -1,5 +1,4 @@
-//===- VisitLoop.cpp - loops over key blocks after roles are assigned
-//-----------===//
+//===- VisitLoop.cpp - loops over key blocks after roles are assigned -----===//
 //
 // See VisitLoop.h for the form of a visit loop.
 //

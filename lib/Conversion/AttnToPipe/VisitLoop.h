@@ -1,5 +1,4 @@
-//===- VisitLoop.h - loops over key blocks after roles are assigned -*- C++
-//-*-===//
+//===- VisitLoop.h - loops over key blocks after roles are assigned *- C++ -*-===//
 //
 // `attn.for_kv` becomes `scf.for` over its own bounds: the bounds are the
 // segment's borders, and the induction variable counts visits from `lo`.
@@ -10,8 +9,8 @@
 //     %k0 = arith.addi %base, %x
 //   } {pipe.visits = "descending"}
 //
-// The op that computes %j carries `pipe.visit_index`, so that later passes need
-// not recognise the arithmetic.
+// Up to the end of pipe-skew the op that computes %j carries `pipe.visit_index`,
+// so that no pass need recognise the arithmetic.
 //
 // Invariant: the loops of one item stand in one block, in visiting order, and
 // each begins where the one before it ended.

@@ -63,7 +63,11 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
     unsigned step = threads / chunks;
     unsigned copies = llvm::divideCeil(ring.getRows(), step);
 
+    // A copy outside the loops over key blocks runs once an item: its addresses
+    // must not be made before and kept through those loops.
     Value tid = e.threadId();
+    if (!op->getParentOfType<scf::ForOp>())
+      tid = e.opaque(tid);
     Value chunk = e.bitAnd(tid, chunks - 1);
     Value firstRow = e.shr(tid, llvm::Log2_32(chunks));
     Value slot = slotAddress(e, ring, adaptor.getRing(), adaptor.getPos());

@@ -147,6 +147,22 @@ Emitter::threadCoord(unsigned threads,
   return {sumOfBits(*this, tid, rows), sumOfBits(*this, tid, cols)};
 }
 
+Value Emitter::opaque(Value x) {
+  return LLVM::InlineAsmOp::create(
+             b, loc, b.getI32Type(), x, "mov.b32 $0, $1;", "=r,r",
+             /*has_side_effects=*/true, /*is_align_stack=*/false,
+             LLVM::tailcallkind::TailCallKind::None,
+             LLVM::AsmDialectAttr::get(b.getContext(),
+                                       LLVM::AsmDialect::AD_ATT),
+             /*operand_attrs=*/ArrayAttr())
+      .getRes();
+}
+
+Value Emitter::uniform(Value x) {
+  return NVVM::ReduxOp::create(b, loc, x.getType(), x, NVVM::ReduxKind::OR,
+                               i32(-1));
+}
+
 ThreadCoord Emitter::threadCoord(const layout::Layout &layout) {
   return threadCoord(layout.getThreads(), [&](unsigned thread) {
     return layout.threadOffset(thread);

@@ -117,12 +117,6 @@ static LogicalResult machineToLLVM(ModuleOp module) {
 namespace {
 
 struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
-  /// The patterns also make scalar code and branches on the way.
-  void getDependentDialects(DialectRegistry &registry) const override {
-    FragToNVVMBase::getDependentDialects(registry);
-    registry.insert<arith::ArithDialect, math::MathDialect, scf::SCFDialect>();
-  }
-
   void runOnOperation() override {
     ModuleOp module = getOperation();
     SmallVector<frag::KernelOp> kernels(module.getOps<frag::KernelOp>());
@@ -137,6 +131,13 @@ struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
       });
       if (placed.wasInterrupted() || failed(legaliseMath(kernel)))
         return signalPassFailure();
+      // Regions are cloned to every element; what stands outside of them is the
+      // same for all threads.  Without shared memory nothing in the kernel asks
+      // for threads that run together.
+      kernel.walk([&](LoadScalarOp op) {
+        if (kernel.getSmem() && !isa<MapOp, CpAsyncOp>(op->getParentOp()))
+          op->setAttr(uniformAttr, UnitAttr::get(op.getContext()));
+      });
     }
     OpBuilder b = OpBuilder::atBlockBegin(module.getBody());
     // 1024: the period of the widest swizzle.

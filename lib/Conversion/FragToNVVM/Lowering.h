@@ -34,6 +34,8 @@ constexpr unsigned sharedSpace = 3;
 
 /// The one dynamic shared memory array of a module.
 constexpr llvm::StringLiteral sharedSymbol = "attn_shared";
+/// On a frag.load_scalar that every thread does alike.
+constexpr llvm::StringLiteral uniformAttr = "attn.uniform";
 
 class MachineTypes : public mlir::TypeConverter {
 public:
@@ -79,6 +81,14 @@ public:
 
   mlir::Value intrinsic(llvm::StringRef name, mlir::Type result,
                         mlir::ValueRange args);
+
+  /// The same i32 by a move that the optimiser cannot look into or displace.
+  mlir::Value opaque(mlir::Value x);
+
+  /// An i32 that all lanes hold, in a uniform register: ptxas then knows that
+  /// branches on it do not diverge, and makes no second copy of the code behind
+  /// them for lanes that have parted.
+  mlir::Value uniform(mlir::Value x);
 
   mlir::Value threadId();
   /// The sum over the bits of the thread's number of offset(1 << bit).

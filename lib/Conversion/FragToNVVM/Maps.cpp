@@ -169,7 +169,10 @@ struct MapLowering : OpConversionPattern<MapOp> {
         rows.push_back(e.add(base.row, layout->rowOffset(i)));
       unroller.setRow(body.getArgument(numInputs), rows);
     }
-    if (body.getNumArguments() > numInputs + 1) {
+    if (tiled && !body.getArgument(numInputs + 1).use_empty()) {
+      // Columns are sums with constants: made here they cost an add each, moved
+      // out of the loop a register each.
+      base.col = e.opaque(base.col);
       for (unsigned i = 0; i < numCols; ++i)
         cols.push_back(e.add(base.col, layout->colOffset(i)));
       unroller.setCol(body.getArgument(numInputs + 1), cols);

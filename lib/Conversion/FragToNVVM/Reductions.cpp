@@ -107,7 +107,7 @@ struct AnyLowering : OpConversionPattern<AnyOp> {
             word)
             .getRes();
     rewriter.replaceOpWithNewOp<arith::CmpIOp>(op, arith::CmpIPredicate::ne,
-                                               all, e.i32(0));
+                                               e.uniform(all), e.i32(0));
     return success();
   }
 };

@@ -46,6 +46,17 @@ struct RegisterLowering : OpConversionPattern<SourceOp> {
   }
 };
 
+struct OpaqueLowering : OpConversionPattern<OpaqueOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(OpaqueOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Emitter e(rewriter, op.getLoc());
+    rewriter.replaceOp(op, e.opaque(adaptor.getValue()));
+    return success();
+  }
+};
+
 struct OffsetLowering : OpConversionPattern<OffsetOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -74,6 +85,8 @@ struct LoadScalarLowering : OpConversionPattern<LoadScalarOp> {
                                    /*isVolatile=*/false,
                                    /*isNonTemporal=*/false,
                                    /*isInvariant=*/true);
+    if (op->hasAttr(uniformAttr) && element.isInteger(32))
+      x = e.uniform(x);
     if (element.isInteger(1))
       x = arith::CmpIOp::create(rewriter, op.getLoc(), arith::CmpIPredicate::ne,
                                 x, e.zero(stored));
@@ -150,6 +163,6 @@ void frag::populateScalarPatterns(const TypeConverter &types,
                                   RewritePatternSet &patterns) {
   patterns.add<ParamLowering, RegisterLowering<CtaIdOp, NVVM::BlockIdXOp>,
                RegisterLowering<CtaCountOp, NVVM::GridDimXOp>, OffsetLowering,
-               LoadScalarLowering, SmemLowering, PosLowering, NextLowering,
-               SelectLowering>(types, patterns.getContext());
+               OpaqueLowering, LoadScalarLowering, SmemLowering, PosLowering,
+               NextLowering, SelectLowering>(types, patterns.getContext());
 }

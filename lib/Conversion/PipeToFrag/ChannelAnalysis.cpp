@@ -1,5 +1,4 @@
-//===- ChannelAnalysis.cpp - waits, barriers and positions of one role
-//--------===//
+//===- ChannelAnalysis.cpp - waits, barriers and positions of one role ----===//
 //
 // Why acquire needs no wait of its own: slots are taken in order, so the next
 // one is the oldest free slot.  It is free for the executing thread by the

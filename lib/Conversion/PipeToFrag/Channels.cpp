@@ -1,5 +1,4 @@
-//===- Channels.cpp - channels to rings, copies and barriers
-//--------------------===//
+//===- Channels.cpp - channels to rings, copies and barriers --------------===//
 //
 //   pipe.acquire %k             -> nothing (or a barrier, see ChannelAnalysis)
 //   pipe.issue cp_async {...}   -> frag.cp_async %base into %ring[%pos] row
@@ -150,6 +149,17 @@ LogicalResult KernelLowering::convert(pipe::WaitOp op) {
 // What the copies read
 //===----------------------------------------------------------------------===//
 
+/// The redo of a tile is a loop around the loops over key blocks.  Addresses of
+/// its first copies do not change from turn to turn, and kept they would take
+/// some forty registers that those loops need.
+Value KernelLowering::inThisTurn(Operation *op, Value value) {
+  auto loop = op->getParentOfType<LoopLikeOpInterface>();
+  if (!isa_and_nonnull<scf::WhileOp>(loop) ||
+      !loop->getParentOfType<scf::WhileOp>())
+    return value;
+  return frag::OpaqueOp::create(b, op->getLoc(), value.getType(), value);
+}
+
 LogicalResult KernelLowering::convert(CopyQueryOp op) {
   auto slot = slots.find(op.getSlot());
   if (slot == slots.end())
@@ -160,6 +170,8 @@ LogicalResult KernelLowering::convert(CopyQueryOp op) {
       param("q", frag::PtrType::get(b.getContext(), ring.getElement()));
   Value batch = stride("q", "batch"), token = stride("q", "token"),
         head = stride("q", "head");
+  Value row0 = inThisTurn(op, rows.row0);
+  Value nrows = inThisTurn(op, rows.nrows);
   Scalars outer{b, op.getLoc()};
   Value origin = outer.add(outer.mul(outer.ext(rows.request), batch),
                            outer.mul(outer.ext(rows.qBegin), token));
@@ -167,13 +179,13 @@ LogicalResult KernelLowering::convert(CopyQueryOp op) {
       b, op.getLoc(), base, slot->second.ring, slot->second.pos,
       [&](OpBuilder &inner, Location loc, Value row) {
         Scalars s{inner, loc};
-        Value t = s.add(rows.row0, row);
+        Value t = s.add(row0, row);
         Value h =
             s.add(s.mul(rows.head, s.i32(rows.pack)), s.remU(t, rows.pack));
         Value offset =
             s.add(s.add(origin, s.mul(s.extU(s.divU(t, rows.pack)), token)),
                   s.mul(s.ext(h), head));
-        Value live = s.cmp(arith::CmpIPredicate::slt, row, rows.nrows);
+        Value live = s.cmp(arith::CmpIPredicate::slt, row, nrows);
         frag::YieldOp::create(inner, loc, ValueRange{offset, live});
       });
   return success();
@@ -190,7 +202,7 @@ LogicalResult KernelLowering::convert(CopyKVOp op) {
       param(name, frag::PtrType::get(b.getContext(), ring.getElement()));
   Value batch = stride(name, "batch"), token = stride(name, "token"),
         head = stride(name, "head");
-  Value k0 = at(op.getK0()), kv1 = at(op.getKv1());
+  Value k0 = inThisTurn(op, at(op.getK0())), kv1 = at(op.getKv1());
   Scalars outer{b, op.getLoc()};
   Value first = outer.add(outer.ext(at(op.getKvBegin())), outer.ext(k0));
   Value origin =

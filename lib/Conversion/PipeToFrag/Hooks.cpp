@@ -1,5 +1,4 @@
-//===- Hooks.cpp - hooks end in maps
-//--------------------------------------------===//
+//===- Hooks.cpp - hooks end in maps --------------------------------------===//
 //
 //   attn.apply_mask neg_inf %s, %rows, %k0, %kv1        (hook: q >= k)
 //     -> frag.map (%x = %S, %q = %positions) at (%row, %col) {

@@ -1,5 +1,4 @@
-//===- Lowering.h - one kernel from L2 to L3 ---------------------*- C++
-//-*-===//
+//===- Lowering.h - one kernel from L2 to L3 --------------------*- C++ -*-===//
 //
 // A recursive cloner: it walks the blocks of the L2 kernel in order, keeps a
 // map from old values to new ones and writes the L3 text.
@@ -111,6 +110,7 @@ private:
   mlir::LogicalResult convert(pipe::WaitOp op);
   mlir::LogicalResult convert(CopyQueryOp op);
   mlir::LogicalResult convert(CopyKVOp op);
+  mlir::Value inThisTurn(mlir::Operation *op, mlir::Value value);
   /// Positions that move inside an op's regions, as places to read and write.
   llvm::SmallVector<mlir::Value *> movedIn(mlir::Operation *op);
   /// After a leader's position was replaced, its followers stand there too.
@@ -135,13 +135,20 @@ private:
   mlir::LogicalResult convert(StateInitOp op);
   mlir::LogicalResult convert(RowMaxOp op);
   mlir::LogicalResult convert(AlphaOp op);
-  mlir::LogicalResult convert(ExpOp op);
   mlir::LogicalResult convert(RowSumOp op);
   mlir::LogicalResult convert(RescaleOp op);
   mlir::LogicalResult convert(FinishOp op);
   mlir::LogicalResult convert(MergeTileOp op);
   mlir::LogicalResult convert(MergeSinkOp op);
   mlir::LogicalResult convert(AddTileOp op);
+
+  //===--- Reference.cpp --------------------------------------------------===//
+  mlir::LogicalResult convert(ExpOp op);
+  mlir::LogicalResult convert(ExactPrefixOp op);
+  mlir::LogicalResult convert(CheckOp op);
+  mlir::Value
+  anyLive(RowsInfo &rows, mlir::ValueRange inputs, mlir::Location loc,
+          llvm::function_ref<mlir::Value(Scalars &, mlir::ValueRange)> bad);
 
   //===--- Hooks.cpp ------------------------------------------------------===//
   mlir::LogicalResult convert(ApplyScoreOp op);

@@ -1,5 +1,4 @@
-//===- PipeToFrag.cpp - L2 with one role to L3
-//------------------------------------===//
+//===- PipeToFrag.cpp - L2 with one role to L3 ----------------------------===//
 //
 // The driver: each attn.kernel becomes a frag.kernel of the same name, and the
 // structure of the text (loops, branches, scalar arithmetic) is kept:
@@ -45,11 +44,6 @@ LogicalResult KernelLowering::check() {
              << "atom " << atom << " of " << op
              << " is not built for level L3 (built: " << frag::mmaM16N8K16
              << ")";
-  for (NamedAttribute entry : pipe.getChannels())
-    if (pipe.getDepth(entry.getName()) < 1)
-      return kernel.emitOpError() << "channel '" << entry.getName().getValue()
-                                  << "' needs at least 1 slot but has "
-                                  << pipe.getDepth(entry.getName());
   return success();
 }
 
@@ -158,9 +152,9 @@ LogicalResult KernelLowering::convertOp(Operation *op) {
       .Case<pipe::AcquireOp, pipe::IssueOp, pipe::CommitOp, pipe::WaitOp,
             pipe::NextWorkOp, LoadItemOp, RequestOp, RowMapOp, QKOp, PVOp,
             PackOp, StateInitOp, RowMaxOp, AlphaOp, ExpOp, RowSumOp, RescaleOp,
-            FinishOp, MergeTileOp, MergeSinkOp, AddTileOp, ApplyScoreOp,
-            ApplyMaskOp, ApplySinkOp, StoreOp, StorePartialOp, LoadPartialOp>(
-          [&](auto op) { return convert(op); })
+            ExactPrefixOp, CheckOp, FinishOp, MergeTileOp, MergeSinkOp,
+            AddTileOp, ApplyScoreOp, ApplyMaskOp, ApplySinkOp, StoreOp,
+            StorePartialOp, LoadPartialOp>([&](auto op) { return convert(op); })
       .Default([&](Operation *op) -> LogicalResult {
         bool scalar =
             isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&
@@ -327,11 +321,6 @@ LogicalResult KernelLowering::convertWhile(scf::WhileOp op) {
 namespace {
 
 struct PipeToFrag : public attn::impl::PipeToFragBase<PipeToFrag> {
-  void getDependentDialects(DialectRegistry &registry) const override {
-    PipeToFragBase::getDependentDialects(registry);
-    registry.insert<arith::ArithDialect, math::MathDialect>();
-  }
-
   void runOnOperation() override {
     SmallVector<KernelOp> kernels(getOperation().getOps<KernelOp>());
     SmallVector<frag::KernelOp> made;

@@ -1,5 +1,4 @@
-//===- Rows.cpp - types, row vectors, which of them are shares
-//------------------===//
+//===- Rows.cpp - types, row vectors, which of them are shares ------------===//
 //
 // A row of an mma_c tile lies in four lanes.  The running sum l need not be
 // added up over them on every visit: each lane keeps its own share, scaled like

@@ -1,5 +1,4 @@
-//===- Stores.cpp - results and split partials in global memory
-//-----------------===//
+//===- Stores.cpp - results and split partials in global memory -----------===//
 //
 //   attn.store %o lse %l, %rows   -> %off, %live = map at (%row) {64-bit
 //   offsets}

@@ -1,10 +1,8 @@
-//===- Tiles.cpp - products, softmax steps, merges
-//------------------------------===//
+//===- Tiles.cpp - products, softmax steps, merges ------------------------===//
 //
 //   attn.qk %q, %k          -> frag.mma nk %qa, %ring[%pos]
 //   attn.row_max %s, %m     -> frag.reduce_row max row; map maxnumf
-//   attn.exp exact %s, %m   -> map m -> (a, b), once a row;
-//                              map p = exp2((s - a) c + b)
+//   attn.rescale %O, %f     -> map o * f
 //
 // Invariant: no difference of two infinities is ever used: each one is decided
 // by a select on its operands.
@@ -18,8 +16,6 @@ using namespace attn;
 
 static constexpr float log2E = 1.44269504088896340736f;
 static constexpr float ln2 = 0.693147180559945309417f;
-/// |c m| below this can be subtracted inside the exponent without losing it.
-static constexpr float largeReference = 536870912.0f; // 2^29
 
 //===----------------------------------------------------------------------===//
 // Products
@@ -110,36 +106,6 @@ LogicalResult KernelLowering::convert(AlphaOp op) {
                     Value none =
                         s.cmpF(arith::CmpFPredicate::OEQ, x[1], s.negInf());
                     yield.push_back(s.select(none, s.f32(1), e));
-                  }));
-  return success();
-}
-
-LogicalResult KernelLowering::convert(ExpOp op) {
-  if (op.getReference() != Reference::Exact)
-    return refuse(op, "softmax = frozen");
-  Value c = at(op.getC());
-  Value m = complete(op.getM(), op.getLoc());
-  auto ab =
-      maps({m.getType(), m.getType()}, {m}, op.getLoc(),
-           [&](Scalars &s, ValueRange x, auto &yield) {
-             Value cm = s.mulF(x[0], c);
-             Value size = math::AbsFOp::create(s.b, s.loc, cm);
-             Value middle =
-                 s.cmpF(arith::CmpFPredicate::OLT, size, s.f32(largeReference));
-             Value none = s.cmpF(arith::CmpFPredicate::OEQ, x[0], s.negInf());
-             Value zeroA = arith::OrIOp::create(s.b, s.loc, middle, none);
-             Value zero = s.f32(0);
-             Value minus = arith::NegFOp::create(s.b, s.loc, cm);
-             yield.push_back(s.select(zeroA, zero, x[0]));
-             yield.push_back(s.select(middle, minus, zero));
-           });
-  Value tile = at(op.getTile());
-  mapping.map(op.getResult(),
-              map(tile.getType(), {tile, ab[0], ab[1]}, op.getLoc(),
-                  [&](Scalars &s, ValueRange x, auto &yield) {
-                    Value d = s.subF(x[0], x[1]);
-                    Value e = math::FmaOp::create(s.b, s.loc, d, c, x[2]);
-                    yield.push_back(s.exp2(e));
                   }));
   return success();
 }

@@ -1,5 +1,4 @@
-//===- Work.cpp - parameters, the plan, row maps
-//--------------------------------===//
+//===- Work.cpp - parameters, the plan, row maps --------------------------===//
 //
 // The plan is an array of i32 words behind one pointer (include/attn/ABI):
 //
@@ -120,8 +119,6 @@ LogicalResult KernelLowering::convert(RowMapOp op) {
   rows.kvLen = at(op.getKvLen());
   rows.pack = int32_t(op.getPack());
   rows.rows = op.getResult().getType().getRows();
-  if (rows.pack < 1)
-    return op.emitOpError() << "pack must be at least 1 but is " << rows.pack;
   Type type = vecType(rows.rows, b.getI32Type());
   if (!type)
     return failure();

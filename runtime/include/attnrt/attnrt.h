@@ -335,7 +335,7 @@ typedef struct attnrt_plan_info {
   uint32_t items, merges, slots, requests;
   uint32_t
       split_keys;   /* keys of a split that were used; 0: nothing was split */
-  uint32_t workers;                /* CTAs, or threads */
+  uint32_t workers; /* CTAs, or threads */
   uint64_t workspace_bytes;        /* in use */
   double total_cost, longest_cost; /* in the specialisation's unit */
   const attn_plan_header *header;  /* host copy of the plan buffer, owned by

@@ -1,5 +1,13 @@
 // RUN: attn-opt %s --pass-pipeline='builtin.module(attn.kernel(pipe-assign-roles,pipe-insert-channels,pipe-skew))' | FileCheck %s
 // RUN: attn-opt %s --pass-pipeline='builtin.module(attn.kernel(pipe-assign-roles,pipe-insert-channels,pipe-skew),pipe-verify-schedule)' -o /dev/null
+// The index's marker is there for pipe-skew and gone behind it, also without a skew.
+// RUN: attn-opt %s --pass-pipeline='builtin.module(attn.kernel(pipe-assign-roles,pipe-insert-channels))' | FileCheck %s --check-prefix=MARKED
+// RUN: attn-opt %s --pass-pipeline='builtin.module(attn.kernel(pipe-assign-roles,pipe-insert-channels,pipe-skew))' | FileCheck %s --check-prefix=UNMARKED
+// RUN: sed 's/skew = {load_kv = -1 : i32}/skew = {load_kv = 0 : i32}/' %s | attn-opt --pass-pipeline='builtin.module(attn.kernel(pipe-assign-roles,pipe-insert-channels,pipe-skew))' | FileCheck %s --check-prefix=UNMARKED
+// MARKED-COUNT-2: {pipe.visit_index}
+// UNMARKED-NOT: visit_index
+// UNMARKED: attn.kernel @k_merge(
+// UNMARKED-NOT: visit_index
 // The first visit's copies before the loops, the next visit's in each visit.
 
 !Q = !attn.tensor<query, bf16, heads = 4, dim = 64, ragged>
@@ -32,7 +40,7 @@
 // CHECK: pipe.commit
 // CHECK-NEXT: pipe.wait %[[Q]]
 // CHECK: scf.for
-// CHECK: %[[J:.*]] = arith.subi {{.*}} {pipe.visit_index}
+// CHECK: %[[J:.*]] = arith.subi
 // CHECK-NOT: pipe.acquire
 // CHECK: pipe.wait %[[K]]
 // CHECK-NEXT: pipe.wait %[[V]]

@@ -21,8 +21,10 @@ frag.kernel @mask threads 32 smem 0 params 200 {
   // CHECK: %[[RS:.*]] = llvm.lshr %[[TID]], %{{.*}} : i32
   // CHECK: %[[ROW:.*]] = llvm.and %[[RS]], %{{.*}} : i32
   // CHECK: %[[CM:.*]] = llvm.and %[[TID]], %{{.*}} : i32
-  // CHECK: %[[COL:.*]] = llvm.shl %[[CM]], %{{.*}} : i32
+  // CHECK: %[[FIRST:.*]] = llvm.shl %[[CM]], %{{.*}} : i32
   // CHECK: %[[ROW8:.*]] = llvm.add %[[ROW]], %{{.*}} : i32
+  // Columns are made where they are used.
+  // CHECK: %[[COL:.*]] = llvm.inline_asm has_side_effects {{.*}}"mov.b32 $0, $1;", "=r,r" %[[FIRST]]
   // CHECK: %[[COL1:.*]] = llvm.add %[[COL]], %{{.*}} : i32
   // CHECK: %[[D0:.*]] = llvm.add %[[ROW]], %[[L:.*]] : i32
   // CHECK: %[[D1:.*]] = llvm.add %[[ROW8]], %[[L]] : i32

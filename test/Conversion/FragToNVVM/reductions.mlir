@@ -51,7 +51,8 @@ frag.kernel @sum threads 32 smem 0 params 200 {
 // CHECK: %[[OWN:.*]] = llvm.or %{{.*}}, %{{.*}} : i1
 // CHECK: %[[WORD:.*]] = llvm.zext %[[OWN]] : i1 to i32
 // CHECK: %[[ALL:.*]] = nvvm.barrier #nvvm.reduction<or> %[[WORD]] -> i32
-// CHECK: llvm.icmp "ne" %[[ALL]]
+// CHECK: %[[SAME:.*]] = nvvm.redux.sync or %[[ALL]]
+// CHECK: llvm.icmp "ne" %[[SAME]]
 frag.kernel @any threads 32 smem 0 params 200 {
   %n = frag.param "heads" at 184 : i32
   %v = frag.map () at (%row) -> !b {

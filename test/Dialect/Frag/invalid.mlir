@@ -91,6 +91,11 @@ frag.kernel @splat threads 32 smem 0 params 200 {
 
 // -----
 
+// expected-error @+1 {{body must end with frag.return}}
+frag.kernel @end threads 32 smem 0 params 200 { frag.yield }
+
+// -----
+
 #C = #frag.layout<"mma_c", warps = 1>
 frag.kernel @map_shape threads 32 smem 0 params 200 {
   %x = arith.constant 0.0 : f32
@@ -216,6 +221,62 @@ frag.kernel @map_args threads 32 smem 0 params 200 {
 
 // -----
 
+frag.kernel @map_input threads 32 smem 0 params 200 {
+  %x = arith.constant 0.0 : f32
+  // expected-error @+1 {{input of a map is a tile or a row vector, not 'f32'}}
+  %u = frag.map (%a = %x : f32) at (%r) -> !frag.vec<16xf32, #frag.layout<"mma_c", warps = 1>> {
+    frag.yield %a : f32
+  }
+  frag.return
+}
+
+// -----
+
+frag.kernel @map_nothing threads 32 smem 0 params 200 {
+  // expected-error @+1 {{needs at least 1 result but has 0}}
+  "frag.map"() ({
+  ^bb0(%r: i32):
+    frag.yield
+  }) : () -> ()
+  frag.return
+}
+
+// -----
+
+#V1 = #frag.layout<"mma_c", warps = 1>
+#V2 = #frag.layout<"mma_c", warps = 2>
+func.func @map_warps(%v: !frag.vec<32xf32, #V1>) {
+  // expected-error @+1 {{mixes layouts of 1 and 2 warps}}
+  %u = frag.map (%a = %v : !frag.vec<32xf32, #V1>) at (%r) -> !frag.vec<32xf32, #V2> {
+    frag.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+frag.kernel @map_end threads 32 smem 0 params 200 {
+  // expected-error @+1 {{region must end with frag.yield}}
+  %u = frag.map () at (%r) -> !frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>> {
+    llvm.unreachable
+  }
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+frag.kernel @map_arg_type threads 32 smem 0 params 200 {
+  // expected-error @+1 {{region argument is 'i64' but 'i32' is needed}}
+  %u = "frag.map"() ({
+  ^bb0(%r: i64):
+    frag.yield %r : i64
+  }) : () -> !frag.vec<16xi64, #C>
+  frag.return
+}
+
+// -----
+
 frag.kernel @copy_element threads 32 smem 0 params 200 {
   %b = frag.param "q" at 0 : !frag.ptr<f16>
   %z = arith.constant 0 : i64
@@ -227,6 +288,60 @@ frag.kernel @copy_element threads 32 smem 0 params 200 {
     frag.yield %z, %t : i64, i1
   }
   frag.return
+}
+
+// -----
+
+frag.kernel @copy_into threads 32 smem 0 params 200 {
+  %b = frag.param "q" at 0 : !frag.ptr<bf16>
+  %p = frag.pos phase 0 : !frag.pos<slots = 1>
+  // expected-error @+1 {{destination of a copy is a ring, not '!frag.ptr<bf16>'}}
+  frag.cp_async %b into %b[%p] row (%r) : !frag.ptr<bf16>, !frag.ptr<bf16> {
+  }
+  frag.return
+}
+
+// -----
+
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 2>
+func.func @copy_slots(%b: !frag.ptr<bf16>, %ring: !ring, %p: !frag.pos<slots = 3>, %z: i64, %t: i1) {
+  // expected-error @+1 {{position counts 3 slots but the ring has 2}}
+  "frag.cp_async"(%b, %ring, %p) ({
+  ^bb0(%r: i32):
+    frag.yield %z, %t : i64, i1
+  }) : (!frag.ptr<bf16>, !ring, !frag.pos<slots = 3>) -> ()
+  return
+}
+
+// -----
+
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 2>
+func.func @copy_args(%b: !frag.ptr<bf16>, %ring: !ring, %p: !frag.pos<slots = 2>, %z: i64, %t: i1) {
+  // expected-error @+1 {{region has 2 arguments but 1 of type i32 is needed}}
+  "frag.cp_async"(%b, %ring, %p) ({
+  ^bb0(%r: i32, %c: i32):
+    frag.yield %z, %t : i64, i1
+  }) : (!frag.ptr<bf16>, !ring, !frag.pos<slots = 2>) -> ()
+  return
+}
+
+// -----
+
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 2>
+func.func @copy_yield(%b: !frag.ptr<bf16>, %ring: !ring, %p: !frag.pos<slots = 2>, %t: i1) {
+  // expected-error @+1 {{region yields 'i32' but 'i64' is needed}}
+  frag.cp_async %b into %ring[%p] row (%r) : !frag.ptr<bf16>, !ring {
+    frag.yield %r, %t : i32, i1
+  }
+  return
+}
+
+// -----
+
+func.func @reduce_element(%t: !frag.reg<16x16xbf16, #frag.layout<"mma_c", warps = 1>>) {
+  // expected-error @+1 {{reduces f32, not 'bf16' to 'f32'}}
+  %u = frag.reduce_row sum row %t : !frag.reg<16x16xbf16, #frag.layout<"mma_c", warps = 1>> -> !frag.vec<16xf32, #frag.layout<"mma_c", warps = 1>>
+  return
 }
 
 // -----
@@ -290,7 +405,7 @@ frag.kernel @pack_shape threads 32 smem 0 params 200 {
 frag.kernel @pack_moves threads 32 smem 0 params 200 {
   %x = arith.constant 0.0 : f32
   %t = frag.splat %x : f32 -> !frag.reg<16x32xf32, #C>
-  // expected-error @+1 {{would move elements between threads}}
+  // expected-error @+1 {{would move elements between threads: #frag.layout<"mma_c", warps = 1> to #frag.layout<"quad16", warps = 1>}}
   %u = frag.pack %t : !frag.reg<16x32xf32, #C> -> !frag.reg<16x32xbf16, #frag.layout<"quad16", warps = 1>>
   frag.return
 }
@@ -333,4 +448,173 @@ frag.kernel @mma_atom threads 32 smem 0 params 200 {
   // expected-error @+1 {{atom 'wgmma' is not known (known: mma.m16n8k16)}}
   %s = frag.mma "wgmma" nk %a, %q[%p] : !frag.reg<16x64xbf16, #A>, !frag.ring<16x64xbf16, swizzle = 128, slots = 1> -> !frag.reg<16x16xf32, #C>
   frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+func.func @quad_rows(%v: !frag.vec<32xf32, #C, partial>) {
+  // expected-error @+1 {{result has 16 rows but the vector has 32}}
+  %u = frag.reduce_quad %v : !frag.vec<32xf32, #C, partial> -> !frag.vec<16xf32, #C>
+  return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+func.func @pack_element(%t: !frag.reg<16x16xf32, #C>) {
+  // expected-error @+1 {{packs f32 to 16 bits, not 'f32' to 'f32'}}
+  %u = frag.pack %t : !frag.reg<16x16xf32, #C> -> !frag.reg<16x16xf32, #C>
+  return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+!tile = !frag.reg<16x16xf32, #C>
+func.func @store_offsets(%t: !tile, %b: !frag.ptr<f32>, %o: !frag.vec<16xi32, #C>, %m: !frag.vec<16xi1, #C>) {
+  // expected-error @+1 {{offsets are i64, not 'i32'}}
+  frag.store %t, %b, %o, %m : !tile, !frag.ptr<f32>, !frag.vec<16xi32, #C>, !frag.vec<16xi1, #C>
+  return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+!tile = !frag.reg<16x16xf32, #C>
+func.func @load_mask(%b: !frag.ptr<f32>, %o: !frag.vec<16xi64, #C>) {
+  // expected-error @+1 {{mask is i1, not 'i64'}}
+  %t = frag.load %b, %o, %o : !frag.ptr<f32>, !frag.vec<16xi64, #C>, !frag.vec<16xi64, #C> -> !tile
+  return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+!tile = !frag.reg<16x16xf32, #C>
+func.func @load_element(%b: !frag.ptr<bf16>, %o: !frag.vec<16xi64, #C>, %m: !frag.vec<16xi1, #C>) {
+  // expected-error @+1 {{pointer is to 'bf16' but the tile holds 'f32'}}
+  %t = frag.load %b, %o, %m : !frag.ptr<bf16>, !frag.vec<16xi64, #C>, !frag.vec<16xi1, #C> -> !tile
+  return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+#Q = #frag.layout<"quad16", warps = 1>
+!tile = !frag.reg<16x16xf32, #C>
+func.func @store_layout(%t: !tile, %b: !frag.ptr<f32>, %o: !frag.vec<16xi64, #C>, %m: !frag.vec<16xi1, #Q>) {
+  // expected-error @+1 {{mask has #frag.layout<"quad16", warps = 1> but the tile has #frag.layout<"mma_c", warps = 1>}}
+  frag.store %t, %b, %o, %m : !tile, !frag.ptr<f32>, !frag.vec<16xi64, #C>, !frag.vec<16xi1, #Q>
+  return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+func.func @store_partial(%v: !frag.vec<16xf32, #C, partial>, %b: !frag.ptr<f32>, %o: !frag.vec<16xi64, #C>, %m: !frag.vec<16xi1, #C>) {
+  // expected-error @+1 {{vector is partial: reduce it first}}
+  frag.store_vec %v, %b, %o, %m : !frag.vec<16xf32, #C, partial>, !frag.ptr<f32>, !frag.vec<16xi64, #C>, !frag.vec<16xi1, #C>
+  return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+func.func @load_vec_element(%b: !frag.ptr<bf16>, %o: !frag.vec<16xi64, #C>, %m: !frag.vec<16xi1, #C>) {
+  // expected-error @+1 {{pointer is to 'bf16' but the vector holds 'f32'}}
+  %v = frag.load_vec %b, %o, %m : !frag.ptr<bf16>, !frag.vec<16xi64, #C>, !frag.vec<16xi1, #C> -> !frag.vec<16xf32, #C>
+  return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+func.func @load_vec_rows(%b: !frag.ptr<f32>, %o: !frag.vec<16xi64, #C>, %m: !frag.vec<32xi1, #C>) {
+  // expected-error @+1 {{mixes 16 rows and 32 rows}}
+  %v = frag.load_vec %b, %o, %m : !frag.ptr<f32>, !frag.vec<16xi64, #C>, !frag.vec<32xi1, #C> -> !frag.vec<16xf32, #C>
+  return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+#Q = #frag.layout<"quad16", warps = 1>
+func.func @load_vec_layout(%b: !frag.ptr<f32>, %o: !frag.vec<16xi64, #C>, %m: !frag.vec<16xi1, #C>) {
+  // expected-error @+1 {{mixes layouts of its vectors}}
+  %v = frag.load_vec %b, %o, %m : !frag.ptr<f32>, !frag.vec<16xi64, #C>, !frag.vec<16xi1, #C> -> !frag.vec<16xf32, #Q>
+  return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+func.func @ldmatrix_layout(%q: !ring, %p: !frag.pos<slots = 1>) {
+  // expected-error @+1 {{operand A has layout 'mma_c' but the atom takes 'mma_a'}}
+  %a = frag.ldmatrix %q[%p] : !ring -> !frag.reg<16x64xbf16, #C>
+  return
+}
+
+// -----
+
+#A = #frag.layout<"mma_a", warps = 1>
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+func.func @ldmatrix_element(%q: !ring, %p: !frag.pos<slots = 1>) {
+  // expected-error @+1 {{ring holds 'bf16' but the result holds 'f16'}}
+  %a = frag.ldmatrix %q[%p] : !ring -> !frag.reg<16x64xf16, #A>
+  return
+}
+
+// -----
+
+#A = #frag.layout<"mma_a", warps = 1>
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+func.func @ldmatrix_shape(%q: !ring, %p: !frag.pos<slots = 1>) {
+  // expected-error @+1 {{ring is 16x64 but the result is 32x64}}
+  %a = frag.ldmatrix %q[%p] : !ring -> !frag.reg<32x64xbf16, #A>
+  return
+}
+
+// -----
+
+#A = #frag.layout<"mma_a", warps = 1>
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+func.func @mma_result(%a: !frag.reg<16x64xbf16, #A>, %k: !ring, %p: !frag.pos<slots = 1>) {
+  // expected-error @+1 {{result is '!frag.reg<16x16xbf16, #frag.layout<"mma_c", warps = 1>>' but the atom gives f32 in layout 'mma_c'}}
+  %s = frag.mma "mma.m16n8k16" nk %a, %k[%p] : !frag.reg<16x64xbf16, #A>, !ring -> !frag.reg<16x16xbf16, #frag.layout<"mma_c", warps = 1>>
+  return
+}
+
+// -----
+
+#A = #frag.layout<"mma_a", warps = 1>
+#C = #frag.layout<"mma_c", warps = 1>
+!ring = !frag.ring<16x64xf16, swizzle = 128, slots = 1>
+func.func @mma_element(%a: !frag.reg<16x64xbf16, #A>, %k: !ring, %p: !frag.pos<slots = 1>) {
+  // expected-error @+1 {{A holds 'bf16' but the ring 'f16'}}
+  %s = frag.mma "mma.m16n8k16" nk %a, %k[%p] : !frag.reg<16x64xbf16, #A>, !ring -> !frag.reg<16x16xf32, #C>
+  return
+}
+
+// -----
+
+#A = #frag.layout<"mma_a", warps = 1>
+#C = #frag.layout<"mma_c", warps = 2>
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+func.func @mma_warps(%a: !frag.reg<32x64xbf16, #A>, %k: !ring, %p: !frag.pos<slots = 1>) {
+  // expected-error @+1 {{A has 1 warps but the result has 2}}
+  %s = frag.mma "mma.m16n8k16" nk %a, %k[%p] : !frag.reg<32x64xbf16, #A>, !ring -> !frag.reg<32x16xf32, #C>
+  return
+}
+
+// -----
+
+#A = #frag.layout<"mma_a", warps = 1>
+#C = #frag.layout<"mma_c", warps = 1>
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+func.func @mma_acc(%a: !frag.reg<16x64xbf16, #A>, %k: !ring, %p: !frag.pos<slots = 1>, %o: !frag.reg<16x8xf32, #C>) {
+  // expected-error @+1 {{acc is '!frag.reg<16x8xf32, #frag.layout<"mma_c", warps = 1>>' but the result is '!frag.reg<16x16xf32, #frag.layout<"mma_c", warps = 1>>'}}
+  %s = frag.mma "mma.m16n8k16" nk %a, %k[%p] acc %o : !frag.reg<16x64xbf16, #A>, !ring acc !frag.reg<16x8xf32, #C> -> !frag.reg<16x16xf32, #C>
+  return
 }

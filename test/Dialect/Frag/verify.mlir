@@ -149,3 +149,35 @@ frag.kernel @other_level threads 32 smem 0 params 200 {
   %v = ub.poison : i32
   frag.return
 }
+
+// -----
+
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+frag.kernel @chosen_ring threads 32 smem 4096 params 200 {
+  %yes = arith.constant true
+  %q = frag.smem "q" at 0 : !ring
+  %k = frag.smem "k" at 2048 : !ring
+  %p = frag.pos phase 0 : !frag.pos<slots = 1>
+  %either = arith.select %yes, %q, %k : !ring
+  // expected-error @+1 {{ring does not come from frag.smem}}
+  %a = frag.ldmatrix %either[%p] : !ring -> !frag.reg<16x64xbf16, #frag.layout<"mma_a", warps = 1>>
+  frag.return
+}
+
+// -----
+
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+frag.kernel @copy_into_chosen_ring threads 32 smem 4096 params 200 {
+  %base = frag.param "q" at 0 : !frag.ptr<bf16>
+  %zero = arith.constant 0 : i64
+  %yes = arith.constant true
+  %q = frag.smem "q" at 0 : !ring
+  %k = frag.smem "k" at 2048 : !ring
+  %p = frag.pos phase 0 : !frag.pos<slots = 1>
+  %either = arith.select %yes, %q, %k : !ring
+  // expected-error @+1 {{ring does not come from frag.smem}}
+  frag.cp_async %base into %either[%p] row (%r) : !frag.ptr<bf16>, !ring {
+    frag.yield %zero, %yes : i64, i1
+  }
+  frag.return
+}

@@ -13,6 +13,7 @@ slot is NaN again while a cp.async into it is in flight, and copies land at the
 wait of their group, no earlier.
 """
 
+import functools
 import math
 import operator
 import re
@@ -20,7 +21,7 @@ import struct
 from array import array
 
 DONE = 1 << 60
-COLLECTIVE = ("bar", "mma", "ldmatrix", "shfl", "cp.async.commit", "cp.async.wait")
+COLLECTIVE = ("bar", "mma", "ldmatrix", "shfl", "redux", "cp.async.commit", "cp.async.wait")
 COMPARE = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
            "eq": operator.eq, "ne": operator.ne}
 
@@ -203,6 +204,10 @@ class Machine:
         elif kind == "shfl":
             values, mask = self.get(args[1], "I"), int(args[2])
             self.put(args[0], array("I", [values[t ^ mask] for t in range(self.threads)]))
+        elif kind == "redux":
+            values = self.get(args[1], "I")
+            lanes = [values[t & ~31:(t & ~31) + 32] for t in range(self.threads)]
+            self.put(args[0], array("I", [functools.reduce(operator.or_, l) for l in lanes]))
         elif kind == "mov":
             unsigned = "B" if suffix == "pred" else unsigned
             self.put(args[0], array(unsigned, self.get(args[1], unsigned)))

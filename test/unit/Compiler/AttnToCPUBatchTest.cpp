@@ -1,5 +1,4 @@
-//===- AttnToCPUBatchTest.cpp - random batches, tiles, speculation on the CPU
-//-------------===//
+//===- AttnToCPUBatchTest.cpp - random batches, tiles, speculation on the CPU ===//
 #include "AttnToCPUFixture.h"
 
 #include <random>

@@ -1,5 +1,4 @@
-//===- AttnToCPUFixture.cpp - L0 text to CPU code and back to the oracle
-//-----------===//
+//===- AttnToCPUFixture.cpp - L0 text to CPU code and back to the oracle --===//
 #include "AttnToCPUFixture.h"
 
 #include "attn/ABI/KernelParams.h"

@@ -1,5 +1,4 @@
-//===- AttnToCPUFixture.h - L0 text to CPU code and back to the oracle -*- C++
-//-*-===//
+//===- AttnToCPUFixture.h - L0 text to CPU code and back to the oracle *- C++ -*-===//
 //
 // compile() takes a variant and shapes down to a loaded shared object; run()
 // fills a batch at random, plans it, calls the entries item by item and asks

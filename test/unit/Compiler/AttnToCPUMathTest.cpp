@@ -1,5 +1,4 @@
-//===- AttnToCPUMathTest.cpp - accuracy of the expanded functions
-//----------------------===//
+//===- AttnToCPUMathTest.cpp - accuracy of the expanded functions ---------===//
 #include "AttnToCPUFixture.h"
 
 #include "Lowering.h"

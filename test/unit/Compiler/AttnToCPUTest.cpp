@@ -1,5 +1,4 @@
-//===- AttnToCPUTest.cpp - CPU code against the oracle
-//--------------------------------===//
+//===- AttnToCPUTest.cpp - CPU code against the oracle --------------------===//
 #include "AttnToCPUFixture.h"
 
 #include "attn/Emit/Object.h"
@@ -8,8 +7,10 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <limits>
+#include <sys/resource.h>
 
 using namespace mlir;
 using namespace attn;
@@ -279,6 +280,22 @@ TEST_F(AttnToCPUTest, ObjectErrorsAreReported) {
   EXPECT_TRUE(failed(emit::emitSharedObject(*module, "x86-64-v3")));
   unsetenv("TMPDIR");
   EXPECT_NE(diagnostics.find("cannot make a temporary file: "),
+            std::string::npos)
+      << diagnostics;
+
+  // A disk that is full: files may have 16 bytes.
+  diagnostics.clear();
+  struct rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  struct rlimit little = before;
+  little.rlim_cur = 16;
+  auto oldHandler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  bool full = failed(emit::emitSharedObject(*module, "x86-64-v3"));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, oldHandler);
+  EXPECT_TRUE(full);
+  EXPECT_NE(diagnostics.find("cannot write a temporary file: "),
             std::string::npos)
       << diagnostics;
 

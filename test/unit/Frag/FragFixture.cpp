@@ -1,5 +1,4 @@
-//===- FragFixture.cpp - small kernels down to L3 and their runs
-//----------------===//
+//===- FragFixture.cpp - small kernels down to L3 and their runs ----------===//
 
 #include "FragFixture.h"
 

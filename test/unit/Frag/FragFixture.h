@@ -1,5 +1,4 @@
-//===- FragFixture.h - small kernels down to L3 and their runs ----*- C++
-//-*-===//
+//===- FragFixture.h - small kernels down to L3 and their runs --*- C++ -*-===//
 //
 // The kernels, batches and the oracle are those of the L1/L2 tests; here the
 // kernel that runs is the frag.kernel of the same name.

@@ -1,5 +1,4 @@
-//===- LevelTest.cpp - L3 of small kernels against the oracle
-//-------------------===//
+//===- LevelTest.cpp - L3 of small kernels against the oracle -------------===//
 
 #include "FragFixture.h"
 

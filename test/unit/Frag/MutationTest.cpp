@@ -1,5 +1,4 @@
-//===- MutationTest.cpp - what the L3 interpreter must notice
-//--------------------===//
+//===- MutationTest.cpp - what the L3 interpreter must notice -------------===//
 //
 // Each case breaks a correct kernel in one place; the run must end with an
 // error or with wrong values.

@@ -1,5 +1,4 @@
-//===- Harness.h - planning in tests -----------------------------*- C++
-//-*-===//
+//===- Harness.h - planning in tests ----------------------------*- C++ -*-===//
 //
 // Owns the arrays and buffers of one plan, so that a test states lengths,
 // options and a mask and looks at the records.

@@ -1,5 +1,4 @@
-//===- MemoryTest.cpp - running out of memory
-//------------------------------===//
+//===- MemoryTest.cpp - running out of memory -----------------------------===//
 //
 // Under a limit of the address space every large request fails with its size,
 // and nothing is left half made.  Sanitizers stop on such requests themselves.

@@ -88,11 +88,11 @@ std::vector<uint8_t> TestBundle::write() const {
       params.push_back(fb::CreateParam(b, b.CreateString(p.name),
                                        fb::Scalar(p.type), p.defaultBits,
                                        p.hasDefault, 1, 9, p.offset));
-    std::vector<flatbuffers::Offset<fb::Table>> tables;
+    std::vector<flatbuffers::Offset<fb::TableDecl>> tables;
     for (const TestTable &t : k.tables)
       tables.push_back(
-          fb::CreateTable(b, b.CreateString(t.name), fb::Scalar(t.element),
-                          b.CreateVector(t.index), 2, 3, true, t.offset));
+          fb::CreateTableDecl(b, b.CreateString(t.name), fb::Scalar(t.element),
+                              b.CreateVector(t.index), 2, 3, true, t.offset));
     std::vector<flatbuffers::Offset<fb::Hook>> hooks;
     for (const TestHook &h : k.hooks)
       hooks.push_back(

@@ -1,5 +1,4 @@
-//===- TestBundle.h - bundles written by the tests ---------------*- C++
-//-*-===//
+//===- TestBundle.h - bundles written by the tests --------------*- C++ -*-===//
 //
 // Plain structs that mirror Bundle.fbs, right by default; a test changes one
 // field and writes the bytes.

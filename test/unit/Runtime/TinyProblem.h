@@ -1,5 +1,4 @@
-//===- TinyProblem.h - inputs and reference for the tiny kernel --*- C++
-//-*-===//
+//===- TinyProblem.h - inputs and reference for the tiny kernel -*- C++ -*-===//
 //
 // Random tensors for a batch, in the storage of the kernel, with poison where
 // nothing may be read or written, and a direct evaluation in double.

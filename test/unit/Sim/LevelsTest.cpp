@@ -1,5 +1,4 @@
-//===- LevelsTest.cpp - L1 and L2 of small kernels against the oracle
-//-----------===//
+//===- LevelsTest.cpp - L1 and L2 of small kernels against the oracle -----===//
 
 #include "KernelText.h"
 

@@ -1,5 +1,4 @@
-//===- ScalarTest.cpp - scalar ops, regions and scf
-//--------------------------------===//
+//===- ScalarTest.cpp - scalar ops, regions and scf -----------------------===//
 
 #include "KernelText.h"
 

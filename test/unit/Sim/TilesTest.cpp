@@ -1,5 +1,4 @@
-//===- TilesTest.cpp - arithmetic of the tile ops
-//-----------------------------------===//
+//===- TilesTest.cpp - arithmetic of the tile ops -------------------------===//
 
 #include "attn/Sim/Tiles.h"
 

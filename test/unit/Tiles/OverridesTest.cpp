@@ -1,5 +1,4 @@
-//===- OverridesTest.cpp - default schedules, overrides, sums
-//-----------------===//
+//===- OverridesTest.cpp - default schedules, overrides, sums -------------===//
 //
 //   chooseSchedule -> applyOverrides("field=value") -> checkSchedule, sums
 //
@@ -240,8 +239,6 @@ TEST_F(Overrides, Refusals) {
   EXPECT_EQ(refusal("pack=2"),
             "pack is 2 but must be 1 or the group of 4 heads");
   EXPECT_EQ(refusal("softmax=lazy"), "softmax = lazy is not built");
-  EXPECT_EQ(refusal("softmax=frozen"),
-            "softmax = frozen is not built for sm_80");
   EXPECT_EQ(refusal("v_tail=zero_rows"),
             "v_tail = zero_rows is not built for sm_80 (built: zero_fill)");
   EXPECT_EQ(refusal("epilogue=quad_transpose"),

@@ -1,5 +1,4 @@
-//===- SegmentsTest.cpp - emitted block bounds against brute force
-//-----------===//
+//===- SegmentsTest.cpp - emitted block bounds against brute force --------===//
 //
 // Runs attn-expand-segments, evaluates the arithmetic that it wrote, and
 // compares with a look at every (row, key) of the slice:

@@ -1,5 +1,4 @@
-//===- DeriveBlockMap.cpp - attn-derive-block-map
-//----------------------------===//
+//===- DeriveBlockMap.cpp - attn-derive-block-map -------------------------===//
 //
 // From the mask hook, by the encoding that the planner reads as well:
 //

@@ -1,5 +1,4 @@
-//===- ExpandSegments.cpp - attn-expand-segments
-//----------------------------===//
+//===- ExpandSegments.cpp - attn-expand-segments --------------------------===//
 //
 // `segments` to integer arithmetic on the row map's inputs.  Keys are counted
 // from kv0, the slice has n of them; ql and qh are the lowest and the highest

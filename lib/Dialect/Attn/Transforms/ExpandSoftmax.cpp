@@ -1,5 +1,4 @@
-//===- ExpandSoftmax.cpp - attn-expand-softmax
-//-------------------------------===//
+//===- ExpandSoftmax.cpp - attn-expand-softmax ----------------------------===//
 //
 // The state becomes its parts (O, m, l), or O alone without normaliser:
 //
@@ -222,9 +221,16 @@ void Expander::splitFullLoop(ForKVOp loop, Value exact) {
   // The factor is an operand of every exponential.
   Value c;
   loop.getBody().walk([&](ExpOp op) { c = op.getC(); });
-  Value count =
+  Value prefix =
       ExactPrefixOp::create(builder, loc, builder.getI32Type(), m, rows, c,
                             loop.getLo(), loop.getHi(), exact);
+  // In range whatever the state holds: the level below counts visits without
+  // knowing what the op decides.
+  Value zero = arith::ConstantIntOp::create(builder, loc, 0, 32);
+  Value blocks =
+      arith::SubIOp::create(builder, loc, loop.getHi(), loop.getLo());
+  prefix = arith::MaxSIOp::create(builder, loc, prefix, zero);
+  Value count = arith::MinSIOp::create(builder, loc, prefix, blocks);
   bool descending = loop.getOrder() == KVOrder::Descending;
   Value middle =
       descending
@@ -269,7 +275,12 @@ LogicalResult Expander::speculate() {
     if (auto loop = dyn_cast<ForKVOp>(op))
       loops.push_back(loop);
   }
-  if (!init || loops.empty() || init.getResults().size() != 3)
+  if (!init || init.getResults().size() != 3)
+    return success();
+  // Masked blocks take the maximum anyway: nothing to speculate on.
+  if (llvm::none_of(loops, [](ForKVOp loop) {
+        return loop.getBlockClass() == BlockClass::Full;
+      }))
     return success();
   RowMapOp rows;
   for (RowMapOp op : work.getBody().getOps<RowMapOp>())

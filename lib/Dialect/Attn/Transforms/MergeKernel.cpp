@@ -1,5 +1,4 @@
-//===- MergeKernel.cpp - the kernel that merges split partials
-//---------------===//
+//===- MergeKernel.cpp - the kernel that merges split partials ------------===//
 //
 // One group of partials a turn, in split order:
 //

@@ -1,5 +1,4 @@
-//===- PeelClasses.cpp - attn-peel-classes
-//---------------------------------===//
+//===- PeelClasses.cpp - attn-peel-classes --------------------------------===//
 //
 // One loop a block class, in visiting order; full loops lose the mask:
 //

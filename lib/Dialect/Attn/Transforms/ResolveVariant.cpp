@@ -1,5 +1,4 @@
-//===- ResolveVariant.cpp - attn-resolve-variant
-//---------------------------===//
+//===- ResolveVariant.cpp - attn-resolve-variant --------------------------===//
 //
 // Clones the variant into each kernel that names it:
 //

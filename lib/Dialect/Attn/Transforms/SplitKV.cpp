@@ -1,5 +1,4 @@
-//===- SplitKV.cpp - attn-split-kv
-//-----------------------------------------===//
+//===- SplitKV.cpp - attn-split-kv ----------------------------------------===//
 //
 // An item that owns a slot stores a partial instead of the result:
 //

@@ -1,5 +1,4 @@
-//===- Tile.cpp - attn-tile
-//-------------------------------------------------===//
+//===- Tile.cpp - attn-tile -----------------------------------------------===//
 //
 // One attention to tiles, by the schedule and the block map:
 //

@@ -1,5 +1,4 @@
-//===- TileUtils.h - what the tiling passes share ----------------*- C++
-//-*-===//
+//===- TileUtils.h - what the tiling passes share ---------------*- C++ -*-===//
 //
 // The facts of one kernel that decide the types of its tiles, gathered once:
 //

@@ -1,5 +1,4 @@
-//===- VerifyProblem.cpp - attn-verify-problem
-//-----------------------------===//
+//===- VerifyProblem.cpp - attn-verify-problem ----------------------------===//
 //
 // Refuses what a target cannot do before any decision is taken, with the
 // numbers:

@@ -1,5 +1,4 @@
-//===- VerifyTiles.cpp - attn-verify-tiles
-//----------------------------------===//
+//===- VerifyTiles.cpp - attn-verify-tiles --------------------------------===//
 //
 // The level verifier of L1:
 //

@@ -1,5 +1,4 @@
-//===- FragDialect.cpp - registration and generated classes
-//-----------------===//
+//===- FragDialect.cpp - registration and generated classes ---------------===//
 //
 // Everything of the dialect that TableGen writes for ops, enums and attributes;
 // what is written by hand is in the files beside this one.

@@ -1,5 +1,4 @@
-//===- FragSmemOps.cpp - checks of ldmatrix and MMA
-//---------------------------===//
+//===- FragSmemOps.cpp - checks of ldmatrix and MMA -----------------------===//
 //
 // The shapes of C = A * B + acc with B in a ring:
 //

@@ -36,8 +36,8 @@ void NumberRun::take(Block &block, ArrayRef<int64_t> values) {
 
 /// The sequence holds borders of blocks, their neighbours and small numbers.
 int64_t NumberRun::draw(Type type) {
-  static constexpr int64_t pool[] = {0,   1,   2,   3,   7,   63,  64,  65,
-                                     128, 129, 191, 192, 448, 449, 500, 1000};
+  static constexpr int64_t pool[] = {0,  1,   2,   3,   4,   7,   63,  64,
+                                     65, 127, 128, 129, 191, 192, 448, 449};
   seed = seed * 1664525u + 1013904223u;
   uint32_t bits = seed >> 16;
   return type.isInteger(1) ? bits & 1 : pool[bits % std::size(pool)];

@@ -325,6 +325,10 @@ LogicalResult OneRole::checkEnd(RolesOp roles) {
 namespace {
 struct VerifySchedule
     : attn::pipe::impl::PipeVerifyScheduleBase<VerifySchedule> {
+  /// Each run takes three items with lengths of their own; the pass runs after
+  /// every scheduling pass of every compile, so it has milliseconds.
+  static constexpr unsigned runs = 8;
+
   void runOnOperation() override {
     Operation *root = getOperation();
     if (failed(checkStructure(root)))
@@ -339,7 +343,7 @@ struct VerifySchedule
             return WalkResult::interrupt();
         return WalkResult::advance();
       }
-      for (unsigned seed = 0; seed < 48; ++seed) {
+      for (unsigned seed = 0; seed < runs; ++seed) {
         OneRole run(seed * 2654435761u);
         if (failed(run.run(roles.getBodies()[0])) ||
             failed(run.checkEnd(roles)))

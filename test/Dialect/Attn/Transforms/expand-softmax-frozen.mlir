@@ -29,7 +29,10 @@
 // CHECK:             %[[S0:.*]]:3 = attn.state_init
 // CHECK:             %[[S1:.*]]:3 = attn.for_kv partial descending tile_k 32 from %[[B2]] to %[[B3]] {{.*}} %[[S0]]#0
 // CHECK:               attn.row_max
-// CHECK:             %[[E:.*]] = attn.exact_prefix %[[S1]]#1, %[[ROWS]], %[[C]], %[[B1]], %[[B2]], %[[EXACT]]
+// CHECK:             %[[E0:.*]] = attn.exact_prefix %[[S1]]#1, %[[ROWS]], %[[C]], %[[B1]], %[[B2]], %[[EXACT]]
+// CHECK:             %[[N:.*]] = arith.subi %[[B2]], %[[B1]] : i32
+// CHECK:             %[[E1:.*]] = arith.maxsi %[[E0]], %{{.*}} : i32
+// CHECK:             %[[E:.*]] = arith.minsi %[[E1]], %[[N]] : i32
 // CHECK:             %[[MID:.*]] = arith.subi %[[B2]], %[[E]] : i32
 // CHECK:             %[[S2:.*]]:3 = attn.for_kv full descending tile_k 32 from %[[MID]] to %[[B2]] {{.*}} %[[S1]]#0
 // CHECK:               attn.row_max
@@ -91,7 +94,8 @@ attn.kernel @frozen(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %lse: !L, %plan
 // Ascending: the first ones.
 
 // CHECK-LABEL: attn.kernel @ascending(
-// CHECK:             %[[E:.*]] = attn.exact_prefix %{{.*}}, %{{.*}}, %{{.*}}, %[[B0:.*]], %[[B1:.*]], %{{.*}} :
+// CHECK:             attn.exact_prefix %{{.*}}, %{{.*}}, %{{.*}}, %[[B0:.*]], %[[B1:.*]], %{{.*}} :
+// CHECK:             %[[E:.*]] = arith.minsi
 // CHECK:             %[[MID:.*]] = arith.addi %[[B0]], %[[E]] : i32
 // CHECK:             attn.for_kv full ascending tile_k 32 from %[[B0]] to %[[MID]]
 // CHECK:             attn.for_kv full frozen ascending tile_k 32 from %[[MID]] to %[[B1]]

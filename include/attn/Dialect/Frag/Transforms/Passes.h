@@ -1,5 +1,4 @@
-//===- Passes.h - passes of level L3 ------------------------------*- C++
-//-*-===//
+//===- Passes.h - passes of level L3 ----------------------------*- C++ -*-===//
 //
 //   attn-opt --frag-allocate-smem --frag-verify
 //

@@ -1,5 +1,4 @@
-//===- Passes.h - passes of level L2 that do not see attention ---*- C++
-//-*-===//
+//===- Passes.h - passes of level L2 that do not see attention --*- C++ -*-===//
 //
 //   attn-opt --pipe-verify-schedule
 //

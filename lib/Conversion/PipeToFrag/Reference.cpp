@@ -1,0 +1,184 @@
+//===- Reference.cpp - exponentials by a row's reference, and its check ---===//
+//
+// The weight of a score is exp2(c (s - m)) with the row's reference m.  Both
+// forms are one FMA and one exp2 an element, with two numbers (f, b) a row:
+//
+//   attn.exp exact %s, %m    -> map m -> (f, b);  map p = exp2(s f + b)
+//   attn.exp frozen %s, %m   -> map m -> b, before the loop if the loop keeps
+//   m;
+//                               map p = exp2(s c + b)
+//
+//   m = -inf       f = any  b = 0        every score of the row is -inf
+//   |c m| < 2^29   f = c    b = -c m
+//   else           f = 2^k  b = -f m     2^30 <= |f m| < 2^31
+//
+// The last case: neighbouring f32 scores are at least 2^5 apart after the
+// product with c, so a row's maximum weighs 1 and every other score less than
+// 2^-32.  With a power of two f m is exact and neighbours are at least 2^6
+// apart: the maximum weighs exactly 1 again and the others less than 2^-64,
+// where -c m, rounded to a multiple of 2^6, would lose the row.
+//
+// Invariant: what is decided here is the same for the whole CTA, and rows past
+// the item's never decide anything.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace attn;
+
+/// |c m| below this can be subtracted inside the exponent without losing it.
+static constexpr float largeReference = 536870912.0f; // 2^29
+
+namespace {
+/// The exponent field of an f32 and of two powers of two.
+constexpr int32_t exponentMask = 0x7f800000;
+constexpr int32_t signMask = int32_t(0x80000000);
+/// Field of 2^k minus this field is the field of 2^(30 - k).
+constexpr int32_t mirror = int32_t(0x8e000000);
+/// The least field whose mirror is a finite power of two.
+constexpr int32_t leastField = 0x0f000000;
+} // namespace
+
+static Value isSmall(Scalars &s, Value cm) {
+  Value size = math::AbsFOp::create(s.b, s.loc, cm);
+  return s.cmpF(arith::CmpFPredicate::OLT, size, s.f32(largeReference));
+}
+
+/// The power of two f of the sign of c with 2^30 <= |f m| < 2^31.
+static Value powerFor(Scalars &s, Value m, Value c) {
+  Type i32 = s.b.getI32Type();
+  auto bits = [&](Value x, int32_t mask) -> Value {
+    Value word = arith::BitcastOp::create(s.b, s.loc, i32, x);
+    return arith::AndIOp::create(s.b, s.loc, word, s.i32(mask));
+  };
+  Value field = arith::MaxSIOp::create(s.b, s.loc, bits(m, exponentMask),
+                                       s.i32(leastField));
+  Value word = arith::OrIOp::create(s.b, s.loc, s.sub(s.i32(mirror), field),
+                                    bits(c, signMask));
+  return arith::BitcastOp::create(s.b, s.loc, s.b.getF32Type(), word);
+}
+
+/// The value that a loop starts with, if `m` is carried by the loop around `op`
+/// and never changes in it; null otherwise.
+static Value startOfInvariant(ExpOp op) {
+  auto arg = dyn_cast<BlockArgument>(op.getM());
+  auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
+  if (!arg || !loop || arg.getOwner() != loop.getBody() ||
+      !loop.isDefinedOutsideOfLoop(op.getC()))
+    return {};
+  OpOperand *yielded = loop.getTiedLoopYieldedValue(arg);
+  return yielded && yielded->get() == arg ? loop.getTiedLoopInit(arg)->get()
+                                          : Value();
+}
+
+LogicalResult KernelLowering::convert(ExpOp op) {
+  Value c = at(op.getC()), tile = at(op.getTile());
+  Location loc = op.getLoc();
+  auto element = [&](ValueRange vectors, auto factor) {
+    SmallVector<Value> inputs = {tile};
+    llvm::append_range(inputs, vectors);
+    mapping.map(op.getResult(),
+                map(tile.getType(), inputs, loc,
+                    [&](Scalars &s, ValueRange x, auto &yield) {
+                      auto [f, b] = factor(x);
+                      yield.push_back(
+                          s.exp2(math::FmaOp::create(s.b, s.loc, x[0], f, b)));
+                    }));
+  };
+
+  if (op.getReference() == Reference::Exact) {
+    Value m = complete(op.getM(), loc);
+    auto fb =
+        maps({m.getType(), m.getType()}, {m}, loc,
+             [&](Scalars &s, ValueRange x, auto &yield) {
+               Value small = isSmall(s, s.mulF(x[0], c));
+               Value f = s.select(small, c, powerFor(s, x[0], c));
+               Value none = s.cmpF(arith::CmpFPredicate::OEQ, x[0], s.negInf());
+               Value minus = arith::NegFOp::create(s.b, s.loc, s.mulF(x[0], f));
+               yield.push_back(f);
+               yield.push_back(s.select(none, s.f32(0), minus));
+             });
+    element(fb, [](ValueRange x) { return std::pair(x[1], x[2]); });
+    return success();
+  }
+
+  OpBuilder::InsertionGuard guard(b);
+  Value start = startOfInvariant(op);
+  auto restore = b.saveInsertionPoint();
+  if (start)
+    b.setInsertionPoint(b.getInsertionBlock()->getParentOp());
+  Value m = complete(start ? start : op.getM(), loc);
+  Value minus =
+      map(m.getType(), {m}, loc, [&](Scalars &s, ValueRange x, auto &yield) {
+        Value cm = s.mulF(x[0], c);
+        Value nan = s.f32(std::numeric_limits<float>::quiet_NaN());
+        Value neg = arith::NegFOp::create(s.b, s.loc, cm);
+        yield.push_back(s.select(isSmall(s, cm), neg, nan));
+      });
+  b.restoreInsertionPoint(restore);
+  element(minus, [&](ValueRange x) { return std::pair(c, x[1]); });
+  return success();
+}
+
+/// True for the CTA if `bad` holds in a live row; `bad` sees the inputs.
+Value KernelLowering::anyLive(
+    RowsInfo &rows, ValueRange inputs, Location loc,
+    llvm::function_ref<Value(Scalars &, ValueRange)> bad) {
+  Value found =
+      map(vecType(rows.rows, b.getI1Type()), inputs, loc,
+          [&](Scalars &s, ValueRange x, auto &yield) {
+            Value live = s.cmp(arith::CmpIPredicate::slt, x.back(), rows.nrows);
+            yield.push_back(arith::AndIOp::create(s.b, s.loc, live, bad(s, x)));
+          });
+  return frag::AnyOp::create(b, loc, b.getI1Type(), found);
+}
+
+static Value negate(Scalars &s, Value x) {
+  Value yes = arith::ConstantOp::create(s.b, s.loc, s.b.getBoolAttr(true));
+  return arith::XOrIOp::create(s.b, s.loc, x, yes);
+}
+
+LogicalResult KernelLowering::convert(ExactPrefixOp op) {
+  Value c = at(op.getC());
+  Value m = complete(op.getM(), op.getLoc());
+  // -inf and NaN are not small either.
+  Value some = anyLive(rowMaps[op.getRows()], m, op.getLoc(),
+                       [&](Scalars &s, ValueRange x) {
+                         return negate(s, isSmall(s, s.mulF(x[0], c)));
+                       });
+  Scalars s{b, op.getLoc()};
+  Value blocks = s.sub(at(op.getHi()), at(op.getLo()));
+  Value one = arith::MinSIOp::create(b, op.getLoc(), blocks, s.i32(1));
+  Value prefix = s.select(some, one, s.i32(0));
+  mapping.map(op.getResult(), s.select(at(op.getExact()), blocks, prefix));
+  return success();
+}
+
+LogicalResult KernelLowering::convert(CheckOp op) {
+  RowsInfo &rows = rowMaps[op.getRows()];
+  Value o = at(op.getO());
+  // x * 0 is 0 for a finite x and NaN otherwise, and a sum keeps a NaN.
+  Value zeros = map(o.getType(), o, op.getLoc(),
+                    [](Scalars &s, ValueRange x, auto &yield) {
+                      yield.push_back(s.mulF(x[0], s.f32(0)));
+                    });
+  Value sum = frag::ReduceRowOp::create(
+      b, op.getLoc(), vecType(rows.rows, b.getF32Type()), frag::ReduceKind::Sum,
+      frag::ReduceScope::Row, zeros);
+  Value l = complete(op.getL(), op.getLoc());
+  float limit = std::ldexp(1.0f, int32_t(op.getLimit()));
+  Value bad =
+      anyLive(rows, {l, sum}, op.getLoc(), [&](Scalars &s, ValueRange x) {
+        Value small = s.cmpF(arith::CmpFPredicate::OLT, x[0], s.f32(limit));
+        Value finite = s.cmpF(arith::CmpFPredicate::OEQ, x[1], s.f32(0));
+        return negate(s, arith::AndIOp::create(s.b, s.loc, small, finite));
+      });
+  Scalars s{b, op.getLoc()};
+  mapping.map(op.getResult(), negate(s, bad));
+  return success();
+}
