@@ -179,8 +179,8 @@ static LogicalResult runScalarOp(Operation *op, Interp &interp) {
 }
 
 LogicalResult attn::sim::runFragOp(Operation *op, Interp &interp) {
-  if (isa<frag::ParamOp, frag::CtaIdOp, frag::CtaCountOp, frag::OpaqueOp, frag::OffsetOp,
-          frag::LoadScalarOp>(op))
+  if (isa<frag::ParamOp, frag::CtaIdOp, frag::CtaCountOp, frag::OpaqueOp,
+          frag::OffsetOp, frag::LoadScalarOp>(op))
     return runScalarOp(op, interp);
   if (isa<frag::SmemOp, frag::PosOp, frag::NextOp, frag::CpAsyncOp,
           frag::CpAsyncCommitOp, frag::CpAsyncWaitOp, frag::CtaSyncOp,

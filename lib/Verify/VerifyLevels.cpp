@@ -96,8 +96,7 @@ static void forceSpeculations(ModuleOp tiles, const VerifyOptions &options) {
 
 /// A copy of the module after more passes; null after an error.
 static OwningOpRef<ModuleOp>
-lowerFrom(ModuleOp module,
-                                llvm::function_ref<void(OpPassManager &)> add) {
+lowerFrom(ModuleOp module, llvm::function_ref<void(OpPassManager &)> add) {
   OwningOpRef<ModuleOp> copy = module.clone();
   PassManager pm(module.getContext());
   add(pm);
