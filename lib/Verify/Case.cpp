@@ -8,8 +8,6 @@
 #include "attn/Sim/Interp.h"
 #include "attn/Sim/TensorMap.h"
 
-#include <cstring>
-
 using namespace mlir;
 using namespace attn;
 
@@ -74,7 +72,7 @@ static uint32_t tokensOf(const workload::Tensor &tensor, int32_t heads,
   return uint32_t((tensor.elements - last) / tensor.strides.token + 1);
 }
 
-/// Tensor maps and the work queue of a kernel at L3.
+/// Tensor maps of a kernel at L3.
 static bool completeParams(Case &c, frag::KernelOp kernel, std::string &error) {
   MutableArrayRef<char> params =
       c.launch.extend(size_t(kernel.getParamsBytes()));
@@ -89,12 +87,6 @@ static bool completeParams(Case &c, frag::KernelOp kernel, std::string &error) {
        batch, uint32_t(k.dimV)}};
   if (!sim::fillTensorMaps(kernel, params, tensors, error))
     return false;
-  kernel.walk([&](frag::ParamOp op) {
-    if (op.getName() != "queue")
-      return;
-    uint64_t address = reinterpret_cast<uintptr_t>(c.launch.queue());
-    std::memcpy(params.data() + op.getOffset(), &address, sizeof(address));
-  });
   return true;
 }
 
@@ -113,7 +105,7 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
       launch.maxSteps = turn->maxSteps;
   }
   c.workload.poisonOutputs();
-  c.launch.poison();
+  c.launch.reset();
   sim::Report report;
   for (StringRef entry :
        {StringRef(c.spec.entry), StringRef(c.spec.mergeEntry)}) {
@@ -142,7 +134,10 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
       machine.cache = cache;
       if (turn->maxSteps)
         machine.maxSteps = turn->maxSteps;
+      // Steps of both kernels count: limits are set by them.
+      uint64_t before = report.steps;
       report = sim::runMachine(op, c.launch.params(), machine);
+      report.steps += before;
     } else {
       // A merge kernel has no channels.
       launch.traces = turn && entry == c.spec.entry ? turn->traces : nullptr;

@@ -87,6 +87,7 @@ bool Launch::make(workload::Workload &w, const emit::Kernel &kernel,
                    capacity.scratchBytes, summary, planError))
     return fail();
 
+  planned = plan;
   partialO.assign(size_t(summary.slots) * s.tileQ * kernel.dimV, std::nanf(""));
   partialLse.assign(size_t(summary.slots) * s.tileQ, std::nanf(""));
   paramBytes.assign(s.paramsBytes, 0);
@@ -122,10 +123,10 @@ bool Launch::make(workload::Workload &w, const emit::Kernel &kernel,
   return true;
 }
 
-void Launch::poison() {
+void Launch::reset() {
+  std::copy(planned.begin(), planned.end(), plan.begin());
   std::fill(partialO.begin(), partialO.end(), std::nanf(""));
   std::fill(partialLse.begin(), partialLse.end(), std::nanf(""));
-  queueWords[0] = queueWords[1] = 0;
 }
 
 bool attn::runObject(llvm::ArrayRef<char> object, const emit::Specialisation &s,

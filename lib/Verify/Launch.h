@@ -37,10 +37,9 @@ public:
       paramBytes.resize(bytes);
     return paramBytes;
   }
-  /// The work queue of dynamic order: taken, CTAs that are done.
-  int32_t *queue() { return queueWords; }
-  /// Partial results become NaN.
-  void poison();
+  /// As before the first run: partial results are NaN, the plan (whose header
+  /// holds the work queue) is what the planner wrote.
+  void reset();
   const attn_plan_header &header() const {
     return *reinterpret_cast<const attn_plan_header *>(plan.data());
   }
@@ -57,8 +56,8 @@ public:
 
 private:
   std::vector<char> plan, paramBytes;
+  std::vector<char> planned; ///< the plan, untouched
   std::vector<float> partialO, partialLse;
-  int32_t queueWords[2] = {0, 0};
 };
 
 /// Runs both entries of a linked object over all records, on this thread.

@@ -102,6 +102,23 @@ LogicalResult runLevel(Case &c, ModuleOp module, StringRef level,
     runPipe(c, module, options, steps, results);
     return success();
   }
+  // The control: the limit and the search must not call the kernel itself broken.
+  {
+    sim::MachineCache cache;
+    sim::Explorer explorer(how.preemptions,
+                           std::min<uint64_t>(how.exploreRuns, 5));
+    do {
+      Turn turn;
+      turn.scheduler = &explorer;
+      turn.seed = options.firstSeed;
+      turn.maxSteps = 20 * steps + 10000;
+      LevelResult own = interpret(c, module, level, options, &turn, &cache);
+      if (!own.ok)
+        return module.emitError(
+            "kernel " + c.kernel.name + " at " + level.str() +
+            " is not correct before it is broken: " + own.report.message);
+    } while (explorer.next());
+  }
   Operation *kernel =
       SymbolTable::lookupSymbolIn(module, StringRef(c.spec.entry));
   for (const Edit &edit : editsOf(kernel)) {
