@@ -110,6 +110,17 @@ std::vector<char> attn::emit::serialise(const Bundle &bundle) {
 
 llvm::Error attn::emit::writeFileAtomically(llvm::StringRef path,
                                             llvm::ArrayRef<char> bytes) {
+  // A rename would put a file in the place of a device or a pipe, and of a link
+  // in place of what it points to.
+  llvm::SmallString<128> real(path);
+  llvm::sys::fs::file_status status;
+  if (!llvm::sys::fs::status(path, status)) {
+    if (status.type() != llvm::sys::fs::file_type::regular_file)
+      return llvm::createStringError("%s is not a regular file",
+                                     path.str().c_str());
+    llvm::sys::fs::real_path(path, real);
+  }
+  path = real;
   auto temp = llvm::sys::fs::TempFile::create(path + ".%%%%%%.tmp");
   if (!temp)
     return temp.takeError();

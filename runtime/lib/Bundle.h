@@ -12,6 +12,7 @@
 
 #include "Status.h"
 
+#include "attn/Mask/ClosedForm.h"
 #include "attn/Mask/HookProgram.h"
 
 #include <memory>
@@ -32,6 +33,8 @@ struct KernelEntry {
   std::vector<attnrt_hook_info> hooks;
   std::vector<Specialisation> specialisations;
   attn::mask::HookProgram mask; ///< invalid if the kernel has no mask
+  /// Of the mask, if the kernel computes its block borders from it.
+  attn::mask::ClosedForm bounds;
 
   int32_t group() const { return info.heads / info.kv_heads; }
 };

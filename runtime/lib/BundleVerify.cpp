@@ -200,8 +200,12 @@ attnrt_status Verifier::hooks(const fb::Kernel &k) {
       return bad("hook %s holds a program of kind %s", kindName,
                  attn::mask::nameOf(program.kind()));
     entry.hooks.push_back({kind, h->code()->data(), h->code()->size()});
-    if (kind == ATTN_HOOK_MASK)
+    if (kind == ATTN_HOOK_MASK) {
       entry.mask = std::move(program);
+      if (k.map_form() == fb::MapForm::Closed &&
+          !attn::mask::closedForm(entry.mask, entry.bounds))
+        entry.bounds = {};
+    }
   }
   if (seen[ATTN_HOOK_SINK] && entry.info.normaliser == ATTNRT_NO_NORMALISER)
     return bad("a sink needs the normaliser softmax");

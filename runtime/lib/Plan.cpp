@@ -224,7 +224,10 @@ attnrt_status Plan::build(const attnrt_plan_params &params, void *memory,
   ATTNRT_TRY(staging->upload(memory, capacity.planBytes, stream));
 
   qEnd = kvEnd = 0;
+  longestQ = longestKv = 0;
   for (int32_t r = 0; r < problem.batch; ++r) {
+    longestQ = std::max(longestQ, qLens[r]);
+    longestKv = std::max(longestKv, kvLens[r]);
     if (qLens[r] > 0)
       qEnd = std::max(qEnd, int64_t(qBegins[r]) + qLens[r]);
     // Keys of a request without rows are never read.

@@ -45,7 +45,8 @@ public:
   attnrt_plan_info info = {};
   char *workspaceBegin = nullptr;
   uint64_t partialO = 0, partialLse = 0; ///< offsets in the workspace
-  int64_t qEnd = 0, kvEnd = 0; ///< one past the last token of a request
+  int64_t qEnd = 0, kvEnd = 0;         ///< one past the last token of a request
+  int32_t longestQ = 0, longestKv = 0; ///< of a request
   std::vector<Dependence> paramDependences, tableDependences;
 
 private:

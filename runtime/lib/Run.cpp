@@ -41,6 +41,7 @@ public:
     ATTNRT_TRY(checkValues());
     if (plan.info.items == 0)
       return ATTNRT_OK;
+    ATTNRT_TRY(checkBounds());
     ATTNRT_TRY(checkTensors());
     fill();
     Launch launch;
@@ -63,6 +64,21 @@ private:
     if (!plan.built)
       return fail(ATTNRT_INVALID_ARGUMENT, "plan was not built");
     return ATTNRT_OK;
+  }
+
+  /// Block borders come from the mask solved for k, which is the mask only as
+  /// long as none of its sums leaves 32 bits: a window of INT_MAX in q < k +
+  /// window wraps.  Positions of all requests lie in [-longest q, longest kv).
+  attnrt_status checkBounds() const {
+    const uint32_t *words = bound.words.data();
+    if (attn::mask::fitsI32(entry.bounds, words, plan.longestQ,
+                            plan.longestKv) &&
+        attn::mask::fitsI32(entry.bounds, words, plan.longestQ, 0))
+      return ATTNRT_OK;
+    return fail(ATTNRT_INVALID_ARGUMENT,
+                "mask of kernel '%s' leaves 32-bit integers for q length %d, "
+                "kv length %d and these params",
+                kernel.name(), plan.longestQ, plan.longestKv);
   }
 
   attnrt_status checkScale() {

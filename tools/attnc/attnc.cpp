@@ -108,7 +108,12 @@ static int fail(const llvm::Twine &message) {
 static int writeText(StringRef text) {
   if (output.empty() || output == "-") {
     llvm::outs() << text;
-    return 0;
+    llvm::outs().flush();
+    if (!llvm::outs().has_error())
+      return 0;
+    std::string why = llvm::outs().error().message();
+    llvm::outs().clear_error();
+    return fail("cannot write to standard output: " + why);
   }
   if (llvm::Error e =
           emit::writeFileAtomically(output, {text.data(), text.size()}))
@@ -270,9 +275,18 @@ int main(int argc, char **argv) {
   if (emitKind != "bundle" && !isTextKind(emitKind))
     return fail("unknown --emit=" + emitKind);
   std::string error;
-  for (const std::string &target : targets)
-    if (!findTarget(target, error))
+  for (const std::string &target : targets) {
+    const TargetSpec *spec = findTarget(target, error);
+    if (!spec)
       return fail(error);
+    if (!spec->isGpu() && llvm::is_contained({"pipe", "frag", "ptx"}, emitKind))
+      return fail("target " + target + " has no " + emitKind);
+  }
+  for (const std::string &type : cpuTypes)
+    if (!llvm::is_contained({"f32", "f16", "bf16"}, type))
+      return fail("unknown element type " + type + " (known: f32, f16, bf16)");
+  if (tokens < 1)
+    return fail("tokens must be at least 1 but is " + llvm::Twine(tokens));
   auto file = openInputFile(input, &error);
   if (!file)
     return fail(error);
@@ -300,6 +314,8 @@ int main(int argc, char **argv) {
   }
   if (verifyLevels)
     return verify(*module);
+  if (module->getOps<KernelOp>().empty())
+    return fail("module has 0 kernels");
   if (emitKind != "bundle") {
     if (targets.size() != 1)
       return fail("--emit=" + emitKind + " needs 1 target but got " +

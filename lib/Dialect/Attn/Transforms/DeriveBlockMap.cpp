@@ -28,6 +28,9 @@ namespace attn {
 using namespace mlir;
 using namespace attn;
 
+/// Positions up to this must not make a mask's sums wrap.
+static constexpr int32_t longestUseful = 1 << 24;
+
 namespace {
 
 /// Larger numbers are not analysed: attn-expand-segments sums in 64 bits and
@@ -110,6 +113,11 @@ BlockMapAttr Deriver::run() {
   attn::mask::ClosedForm form;
   if (!attn::mask::closedForm(program, form))
     return opaque(mask.getLoc(), whyNotClosed(mask));
+  // Sums without parameters are known: where they wrap at any useful length the
+  // bounds would not be the mask.  Those with parameters are checked at launch.
+  if (program.signature().params.empty() &&
+      !attn::mask::fitsI32(form, nullptr, longestUseful, longestUseful))
+    return opaque(mask.getLoc(), "its sums leave 32-bit integers");
   SmallVector<StringAttr> params;
   for (ParamOp param : variant.getBody().getOps<ParamOp>())
     params.push_back(param.getNameAttr());

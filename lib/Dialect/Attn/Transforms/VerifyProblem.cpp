@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "llvm/ADT/StringExtras.h"
+
 #include "attn/Dialect/Attn/IR/Attn.h"
 #include "attn/Dialect/Attn/Transforms/Passes.h"
 #include "attn/Target/TargetSpec.h"
@@ -28,6 +30,8 @@ namespace {
 /// Head dims with tensor-core code: the swizzle and the fragment grids are
 /// tested for these.
 constexpr int32_t gpuHeadDims[] = {64, 128};
+/// The bundle reader takes no more.
+constexpr int32_t maxHeads = 65536;
 /// The CPU's vectors are 8 or 16 elements wide.
 constexpr int32_t cpuDimGranule = 8, cpuMaxDim = 512;
 
@@ -39,6 +43,7 @@ public:
 
 private:
   LogicalResult checkBody();
+  LogicalResult checkName();
   LogicalResult checkTensor(attn::TensorType type);
   LogicalResult checkElement(attn::TensorType type);
   LogicalResult checkDim(StringRef what, int32_t dim);
@@ -135,7 +140,27 @@ LogicalResult Verifier::checkHooks() {
   return success();
 }
 
+/// The kernel's name is a symbol of the object and of PTX.
+LogicalResult Verifier::checkName() {
+  StringRef symbol = kernel.getSymName();
+  auto legal = [](char c) { return llvm::isAlnum(c) || c == '_'; };
+  if (!symbol.empty() && !llvm::isDigit(symbol.front()) &&
+      llvm::all_of(symbol, legal))
+    return success();
+  return kernel.emitOpError()
+         << "name is not an identifier of letters, digits and underscores";
+}
+
 LogicalResult Verifier::run() {
+  if (failed(checkName()))
+    return failure();
+  auto heads =
+      cast<attn::TensorType>(kernel.getTensor(TensorRole::Query).getType())
+          .getHeads();
+  if (heads > maxHeads)
+    return kernel.emitOpError()
+           << "has " << heads << " query heads but at most " << maxHeads
+           << " are built";
   if (target.isGpu() && target.name != "sm_80")
     return kernel.emitOpError()
            << "target " << name << " is not built (built: cpu, sm_80)";
