@@ -501,11 +501,11 @@ func.func @load_element(%b: !frag.ptr<bf16>, %o: !frag.vec<16xi64, #C>, %m: !fra
 // -----
 
 #C = #frag.layout<"mma_c", warps = 1>
-#Q = #frag.layout<"quad16", warps = 1>
-!tile = !frag.reg<16x16xf32, #C>
-func.func @store_layout(%t: !tile, %b: !frag.ptr<f32>, %o: !frag.vec<16xi64, #C>, %m: !frag.vec<16xi1, #Q>) {
-  // expected-error @+1 {{mask has #frag.layout<"quad16", warps = 1> but the tile has #frag.layout<"mma_c", warps = 1>}}
-  frag.store %t, %b, %o, %m : !tile, !frag.ptr<f32>, !frag.vec<16xi64, #C>, !frag.vec<16xi1, #Q>
+#D = #frag.layout<"mma_c", warps = 2>
+!tile = !frag.reg<32x16xf32, #C>
+func.func @store_layout(%t: !tile, %b: !frag.ptr<f32>, %o: !frag.vec<32xi64, #C>, %m: !frag.vec<32xi1, #D>) {
+  // expected-error @+1 {{mask has #frag.layout<"mma_c", warps = 2> but the tile has #frag.layout<"mma_c", warps = 1>}}
+  frag.store %t, %b, %o, %m : !tile, !frag.ptr<f32>, !frag.vec<32xi64, #C>, !frag.vec<32xi1, #D>
   return
 }
 
