@@ -31,6 +31,15 @@ std::optional<uint32_t> ParamLayout::offsetOf(llvm::StringRef name) const {
   return it->second;
 }
 
+uint32_t ParamLayout::tensorMapOffset(unsigned index) const {
+  return uint32_t(llvm::alignTo(total, ATTN_TENSOR_MAP_ALIGN)) +
+         index * ATTN_TENSOR_MAP_BYTES;
+}
+
+uint32_t ParamLayout::bytesWithTensorMaps(unsigned count) const {
+  return count ? tensorMapOffset(count) : total;
+}
+
 void ParamLayout::add(std::string name, uint32_t offset, uint32_t bytes) {
   offsets[name] = offset;
   list.push_back({std::move(name), offset, bytes});

@@ -1,5 +1,4 @@
-/*===- KernelParams.h - the parameter struct of every kernel -------*- C99
- * -*-===
+/*===- KernelParams.h - the parameter struct of every kernel ----------------===
  *
  * CPU and GPU entries take one struct: on the GPU by value (grid constant), on
  * the CPU by pointer.  The fixed part below is the same for every kernel; the
@@ -7,6 +6,10 @@
  * tables (attn_table_param, 8-byte aligned, in order of declaration) follow
  * directly behind it.  The bundle lists (name, offset) of both, so the runtime
  * fills by that list.  Fields that a specialisation does not use are zero.
+ *
+ * A specialisation that copies by TMA has its tensor maps behind all that,
+ * ATTN_TENSOR_MAP_BYTES each, aligned to ATTN_TENSOR_MAP_ALIGN; the bundle lists
+ * the recipe of each and the runtime encodes them at launch.
  *
  * CPU entry:   void entry(const void *record, const void *params, void
  * *scratch) record = attn_work_item (attention) or attn_merge_item (merge),
@@ -48,6 +51,8 @@ typedef struct attn_kernel_params {
 } attn_kernel_params;       /* 200 bytes */
 
 #define ATTN_PARAMS_FIXED_BYTES 200
+#define ATTN_TENSOR_MAP_BYTES 128
+#define ATTN_TENSOR_MAP_ALIGN 64
 
 /* Row-major, dimension 0 outermost.  Unused extents are 1. */
 typedef struct attn_table_param {

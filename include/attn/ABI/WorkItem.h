@@ -1,5 +1,4 @@
-/*===- WorkItem.h - the records of a plan --------------------------*- C99
- * -*-===
+/*===- WorkItem.h - the records of a plan -----------------------------------===
  *
  * The planner writes them, kernels read them.  A plan is one buffer:
  *
@@ -71,7 +70,11 @@ typedef struct attn_plan_header {
   uint32_t merges_offset;
   uint32_t requests_offset;
   uint32_t bytes; /* of the plan buffer in use */
-  uint32_t reserved[4];
+  /* The queue of a dynamic order: kernels count in it.  0 between launches:
+   * build() writes 0 and the last CTA of a launch does so again. */
+  uint32_t queue_next; /* next item that no CTA has taken */
+  uint32_t queue_done; /* CTAs that take no more */
+  uint32_t reserved[2];
 } attn_plan_header;
 
 /* A partial slot: float O[tile_q][dv] (normalised) in the partial-O buffer and

@@ -9,6 +9,8 @@
 // Names: the fields of attn_kernel_params ("q_strides.token"), "param.<name>",
 // "table.<name>.data", ".extent0" to ".extent2", ".version".
 //
+// Tensor maps, which belong to a specialisation, lie behind the whole struct.
+//
 // Invariant: offsets do not depend on the target or the schedule.
 //
 //===----------------------------------------------------------------------===//
@@ -41,6 +43,10 @@ public:
   std::optional<uint32_t> offsetOf(llvm::StringRef name) const;
   /// Size of the whole struct, a multiple of 8.
   uint32_t totalBytes() const { return total; }
+  /// Of tensor map `index` behind the struct.
+  uint32_t tensorMapOffset(unsigned index) const;
+  /// Size of the struct with `count` tensor maps behind it.
+  uint32_t bytesWithTensorMaps(unsigned count) const;
   /// In order of their offsets.
   const std::vector<Field> &fields() const { return list; }
 

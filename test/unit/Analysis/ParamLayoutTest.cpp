@@ -49,6 +49,17 @@ TEST_F(ParamLayoutTest, ParamsThenAlignedTablesInOrder) {
   EXPECT_EQ(layout.totalBytes(), 264u);
 }
 
+TEST_F(ParamLayoutTest, TensorMapsLieBehindTheStruct) {
+  ParamLayout layout(parse(R"(
+    attn.variant @v { %w = attn.param "w" : i32 {default = 1 : i32} })"));
+  EXPECT_EQ(layout.bytesWithTensorMaps(0), layout.totalBytes());
+  EXPECT_GE(layout.tensorMapOffset(0), layout.totalBytes());
+  EXPECT_EQ(layout.tensorMapOffset(0) % ATTN_TENSOR_MAP_ALIGN, 0u);
+  EXPECT_EQ(layout.tensorMapOffset(2),
+            layout.tensorMapOffset(0) + 2 * ATTN_TENSOR_MAP_BYTES);
+  EXPECT_EQ(layout.bytesWithTensorMaps(3), layout.tensorMapOffset(3));
+}
+
 TEST_F(ParamLayoutTest, FieldsAreDisjointAndAscending) {
   ParamLayout layout(parse(R"(
     attn.variant @v {
