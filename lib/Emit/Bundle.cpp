@@ -108,6 +108,21 @@ std::vector<char> attn::emit::serialise(const Bundle &bundle) {
   return out;
 }
 
+bool attn::emit::isIntact(llvm::ArrayRef<char> file) {
+  if (file.size() < headerBytes)
+    return false;
+  uint32_t version;
+  uint64_t payload;
+  XXH128_hash_t hash;
+  std::memcpy(&version, file.data() + 8, 4);
+  std::memcpy(&payload, file.data() + 16, 8);
+  std::memcpy(&hash.low64, file.data() + 24, 8);
+  std::memcpy(&hash.high64, file.data() + 32, 8);
+  return std::memcmp(file.data(), "ATTNBNDL", 8) == 0 &&
+         version == ATTN_ABI_VERSION && payload == file.size() - headerBytes &&
+         XXH128_isEqual(hash, XXH3_128bits(file.data() + headerBytes, payload));
+}
+
 llvm::Error attn::emit::writeFileAtomically(llvm::StringRef path,
                                             llvm::ArrayRef<char> bytes) {
   // A rename would put a file in the place of a device or a pipe, and of a link

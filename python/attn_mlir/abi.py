@@ -70,7 +70,8 @@ class PlanHeader(_Record):
                 ("requests", c_uint32), ("item_capacity", c_uint32),
                 ("merge_capacity", c_uint32), ("request_capacity", c_uint32),
                 ("slots", c_uint32), ("items_offset", c_uint32), ("merges_offset", c_uint32),
-                ("requests_offset", c_uint32), ("bytes", c_uint32), ("reserved", c_uint32 * 4)]
+                ("requests_offset", c_uint32), ("bytes", c_uint32),
+                ("queue_next", c_uint32), ("queue_done", c_uint32), ("reserved", c_uint32 * 2)]
 
 
 class Strides(_Record):

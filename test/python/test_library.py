@@ -62,13 +62,13 @@ class Loading(unittest.TestCase):
 
     def test_other_library(self):
         library = self.build("int other;\n")
-        self.refused(library, f"{library} is not the runtime: ")
+        self.refused(library, f"{library} cannot be used: ")
 
     def test_no_library(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, NAME)
             path.write_text("not a library")
-            self.refused(path, f"{path} is not the runtime: ")
+            self.refused(path, f"{path} cannot be used: ")
 
 
 if __name__ == "__main__":

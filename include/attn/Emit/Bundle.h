@@ -88,6 +88,10 @@ struct Bundle {
 /// The bytes of the bundle file.
 std::vector<char> serialise(const Bundle &bundle);
 
+/// Whether these are the bytes of a whole bundle file of this version: length
+/// and hash fit.
+bool isIntact(llvm::ArrayRef<char> file);
+
 /// Writes bytes beside `path` and renames, so that a reader sees the old file
 /// or the whole new one.
 llvm::Error writeFileAtomically(llvm::StringRef path,
