@@ -145,8 +145,8 @@ struct MbarArriveOneLowering : OpConversionPattern<MbarArriveOneOp> {
     Value lane = op.getLane() ? adaptor.getLane().front() : Value();
     Value bar = slotOfBars(e, op.getBars().getType(), adaptor.getBars().front(),
                            adaptor.getPos()[0], lane);
-    e.assembly("mbarrier.arrive.shared::cta.b64 _, [$0];", "r",
-               e.sharedAddress(bar));
+    e.assembly("@$0 mbarrier.arrive.shared::cta.b64 _, [$1];", "b,r",
+               {e.isFirstLane(), e.sharedAddress(bar)});
     rewriter.eraseOp(op);
     return success();
   }
@@ -160,8 +160,9 @@ struct MbarExpectLowering : OpConversionPattern<MbarExpectOp> {
     Emitter e(rewriter, op.getLoc());
     Value bar = slotOfBars(e, op.getBars().getType(), adaptor.getBars().front(),
                            adaptor.getPos()[0]);
-    e.assembly("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r",
-               {e.sharedAddress(bar), e.i32(op.getBytes())});
+    e.assembly("@$0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], $2;",
+               "b,r,n",
+               {e.isFirstLane(), e.sharedAddress(bar), e.i32(op.getBytes())});
     rewriter.eraseOp(op);
     return success();
   }

@@ -29,13 +29,11 @@ static void inlineBefore(IRRewriter &rewriter, Region &region, Operation *at,
   rewriter.inlineBlockBefore(&block, at, args);
 }
 
+/// What only the elected thread does has a predicate already, the rest does no
+/// harm to others.
 static void lowerElect(ElectOp op) {
   IRRewriter rewriter(op->getContext());
-  rewriter.setInsertionPoint(op);
-  Emitter e(rewriter, op.getLoc());
-  auto branch = scf::IfOp::create(rewriter, op.getLoc(), e.isFirstLane(),
-                                  /*withElseRegion=*/false);
-  inlineBefore(rewriter, op.getBody(), branch.thenBlock()->getTerminator());
+  inlineBefore(rewriter, op.getBody(), op);
   rewriter.eraseOp(op);
 }
 

@@ -22,6 +22,31 @@ static int64_t policyOf(CacheHint hint) {
                                        : 0x14F0000000000000;
 }
 
+/// By the elected thread: a predicate and no branch, like all that it does.
+static void emitBox(Emitter &e, Value target, Value map,
+                    ArrayRef<Value> coordinates, Value barrier, Value hint) {
+  SmallVector<Value> args = {e.isFirstLane(), e.sharedAddress(target), map,
+                             e.sharedAddress(barrier)};
+  std::string constraints = "b,r,l,r", list;
+  for (Value coordinate : coordinates) {
+    list += (list.empty() ? "$" : ", $") + std::to_string(args.size());
+    args.push_back(coordinate);
+    constraints += ",r";
+  }
+  std::string text = "@$0 cp.async.bulk.tensor." +
+                     std::to_string(coordinates.size()) +
+                     "d.shared::cta.global.tile.mbarrier::complete_tx::bytes";
+  std::string policy;
+  if (hint) {
+    text += ".L2::cache_hint";
+    policy = ", $" + std::to_string(args.size());
+    args.push_back(hint);
+    constraints += ",l";
+  }
+  e.assembly(text + " [$1], [$2, {" + list + "}], [$3]" + policy + ";",
+             constraints, args);
+}
+
 namespace {
 
 struct TmapLowering : OpConversionPattern<TmapOp> {
@@ -54,13 +79,8 @@ struct TmaLoadLowering : OpConversionPattern<TmaLoadOp> {
       SmallVector<Value> coordinates = {e.i32(panel * tile.panelCols())};
       for (ValueRange coordinate : adaptor.getCoordinates())
         coordinates.push_back(coordinate.front());
-      NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
-          rewriter, op.getLoc(),
-          e.advance(slot, int64_t(panel) * tile.panelBytes()),
-          adaptor.getTmap().front(), coordinates, barrier,
-          /*im2colOffsets=*/ValueRange(), /*multicastMask=*/Value(), hint,
-          NVVM::TMALoadMode::TILE, /*isCTAOnly=*/true, /*group=*/nullptr,
-          /*predicate=*/Value());
+      emitBox(e, e.advance(slot, int64_t(panel) * tile.panelBytes()),
+              adaptor.getTmap().front(), coordinates, barrier, hint);
     }
     rewriter.eraseOp(op);
     return success();
