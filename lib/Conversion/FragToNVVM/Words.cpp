@@ -57,13 +57,35 @@ struct StWordsLowering : OpConversionPattern<StWordsOp> {
     Value slot = slotOfWords(e, type, adaptor.getWords().front(),
                              adaptor.getPos()[0], lane);
     int32_t lanes = lane ? 1 : type.getLanes();
-    for (int32_t i = 0; i < lanes; ++i)
-      for (auto [word, value] : llvm::enumerate(adaptor.getValues()))
-        e.storeIf(first, sharedSpace, slot,
-                  4 * (int64_t(i) * type.getCount() + int64_t(word)),
-                  value.front());
+    SmallVector<Value> values;
+    for (ValueRange value : adaptor.getValues())
+      values.push_back(value.front());
+    for (int32_t i = 0; i < lanes; ++i) {
+      ArrayRef<Value> rest = values;
+      int64_t at = int64_t(4) * i * type.getCount();
+      while (!rest.empty()) {
+        size_t width = widthOf(op, rest.size());
+        e.storeIf(first, sharedSpace, slot, at, rest.take_front(width));
+        rest = rest.drop_front(width);
+        at += 4 * int64_t(width);
+      }
+    }
     rewriter.eraseOp(op);
     return success();
+  }
+
+  /// Words that one store may take: 4, 2 or 1, as every lane of every slot is
+  /// aligned to them.
+  static size_t widthOf(StWordsOp op, size_t left) {
+    auto storage = op.getWords().getDefiningOp<WordsOp>();
+    if (!storage)
+      return 1;
+    uint32_t aligned =
+        storage.getOffset() | 4 * op.getWords().getType().getCount();
+    for (size_t width : {4, 2})
+      if (width <= left && aligned % (4 * width) == 0)
+        return width;
+    return 1;
   }
 };
 
