@@ -155,8 +155,8 @@ struct WgmmaLowering : OpConversionPattern<WgmmaOp> {
       // Its panels are as far apart as those of the slot that it shows.
       auto view = op.getA().getDefiningOp<ViewRowsOp>();
       if (!view)
-        return op.emitOpError() << "operand A must come from frag.view_rows in "
-                                   "the same role";
+        return op.emitOpError() << "operand A must come from frag.view_rows "
+                                   "itself";
       FailureOr<WgmmaOperand> made =
           operandOf(op, view.getRing().getType(), WgmmaMajor::K);
       if (failed(made))

@@ -36,6 +36,7 @@ frag.kernel @wait threads 32 smem 64 params 200 {
 // CHECK: "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];", "b,r,~{memory}"
 // CHECK: nvvm.bar.warp.sync
 // CHECK: llvm.mul %{{.*}} : i32
+// CHECK: llvm.icmp "eq"
 // CHECK: "@$0 mbarrier.arrive.shared::cta.b64 _, [$1];", "b,r,~{memory}"
 frag.kernel @arrive threads 32 smem 64 params 200 {
   %b = frag.bars "b" at 0 count 1 : !bars
@@ -62,32 +63,6 @@ frag.kernel @elect threads 32 smem 64 params 200 {
     frag.mbar_expect %b[%p] bytes 4096 : !bars
     frag.mbar_arrive_one %b[%p] : !bars
   }
-  frag.return
-}
-
-// Phases: one slot flips each time, two when slot 1 is left, three by a test.
-// CHECK-LABEL: llvm.func @next(
-// CHECK: %[[C0:.*]] = llvm.mlir.constant(0 : i32) : i32
-// CHECK: %[[C1:.*]] = llvm.mlir.constant(1 : i32) : i32
-// CHECK: llvm.xor %{{.*}}, %{{.*}} : i32
-// CHECK: llvm.xor %{{.*}}, %{{.*}} : i32
-// CHECK: llvm.xor %{{.*}}, %{{.*}} : i32
-// CHECK: llvm.icmp "eq"
-// CHECK: llvm.select
-// CHECK: llvm.select
-frag.kernel @next threads 32 smem 64 params 200 {
-  %b1 = frag.bars "b1" at 0 count 1 : !frag.bars<slots = 1>
-  %b2 = frag.bars "b2" at 8 count 1 : !bars
-  %b3 = frag.bars "b3" at 24 count 1 : !frag.bars<slots = 3>
-  %p1 = frag.pos phase 0 : !frag.pos<slots = 1>
-  %p2 = frag.pos phase 0 : !frag.pos<slots = 2>
-  %p3 = frag.pos phase 0 : !frag.pos<slots = 3>
-  %n1 = frag.next %p1 : !frag.pos<slots = 1>
-  %n2 = frag.next %p2 : !frag.pos<slots = 2>
-  %n3 = frag.next %p3 : !frag.pos<slots = 3>
-  frag.mbar_wait %b1[%n1] : !frag.bars<slots = 1>
-  frag.mbar_wait %b2[%n2] : !bars
-  frag.mbar_wait %b3[%n3] : !frag.bars<slots = 3>
   frag.return
 }
 

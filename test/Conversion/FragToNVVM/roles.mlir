@@ -7,6 +7,7 @@
 // CHECK-SAME: nvvm.minctasm = 1 : i32
 // CHECK-SAME: nvvm.reqntid = array<i32: 384, 1, 1>
 // CHECK-SAME: passthrough = {{\[\[}}"denormal-fp-math-f32", "preserve-sign"]]
+// CHECK: nvvm.barrier
 // CHECK: %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x range <i32, 0, 384>
 // CHECK: %[[WARP0:.*]] = llvm.lshr %[[TID]], %{{.*}} : i32
 // CHECK: %[[WARP:.*]] = nvvm.shfl.sync idx %{{.*}}, %[[WARP0]]
@@ -15,9 +16,9 @@
 // CHECK: nvvm.setmaxregister decrease 24
 // CHECK: llvm.icmp "ult"
 // CHECK: llvm.cond_br
-// CHECK: nvvm.mbarrier.try_wait
-// CHECK: nvvm.setmaxregister increase 240
+// CHECK: mbarrier.try_wait
 // CHECK: llvm.lshr
+// CHECK: nvvm.setmaxregister increase 240
 // CHECK-NOT: llvm.cond_br
 // CHECK: bar.arrive
 frag.kernel @two threads 384 smem 32 params 200 {

@@ -11,7 +11,7 @@
 // CHECK-SAME: llvm.align = 64 : i64, llvm.byval = !llvm.struct<(array<640 x i8>)>, nvvm.grid_constant
 // CHECK: %[[MAP:.*]] = llvm.getelementptr %arg0[256]
 // CHECK: %[[QMAP:.*]] = llvm.getelementptr %arg0[384]
-// CHECK: llvm.mlir.constant(1513209474796486656 : i64)
+// CHECK: llvm.mlir.constant(1508705875169116160 : i64)
 // CHECK: %[[C0:.*]] = llvm.mlir.constant(0 : i32) : i32
 // CHECK: "@$0 cp.async.bulk.tensor.4d.shared::cta.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint [$1], [$2, {$4, $5, $6, $7}], [$3], $8;", "b,r,l,r,r,r,r,r,l,~{memory}" %{{.*}}, %{{.*}}, %[[MAP]], %{{.*}}, %[[C0]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} :
 // CHECK: %[[C64:.*]] = llvm.mlir.constant(64 : i32) : i32

@@ -5,7 +5,7 @@
 #A = #frag.layout<"wgmma_a", warps = 4>
 !pos = !frag.pos<slots = 2>
 
-// S = Q K^T of 64 x 8 x 32, Q from row 64 r: the low word of Q has 8 units a row, of
+// S = Q K^T of 64 x 8 x 32, Q from row 64 r: the low word of Q has 4 units a row, of
 // K 32 units a slot; both have leading offset 1 and, with a swizzle of 64, stride
 // 512 and type 2.  Scale-d is off in the first step, nothing is tied.
 // CHECK-LABEL: llvm.func @ss(
@@ -15,6 +15,8 @@
 // CHECK: llvm.lshr
 // CHECK: llvm.mlir.constant(65536 : i32)
 // CHECK: llvm.or
+// CHECK: llvm.mlir.constant(512 : i32)
+// CHECK: llvm.mul
 // CHECK: llvm.mlir.constant(4 : i32)
 // CHECK: llvm.mul
 // CHECK: llvm.add
@@ -33,11 +35,16 @@
 frag.kernel @ss threads 128 smem 17408 params 200 {
   %q = frag.smem "q" at 0 : !frag.ring<128x32xbf16, swizzle = 64, slots = 2>
   %k = frag.smem "k" at 16384 : !frag.ring<8x32xbf16, swizzle = 64, slots = 2>
-  %p = frag.pos phase 0 : !pos
+  %p0 = frag.pos phase 0 : !pos
   %first = frag.cta_id
+  %one = arith.constant 1 : i32
+  %end = scf.for %i = %one to %first step %one iter_args(%p = %p0) -> (!pos) : i32 {
   %v = frag.view_rows %q[%p] from %first : !frag.ring<128x32xbf16, swizzle = 64, slots = 2> -> !frag.view<64x32xbf16, swizzle = 64>
   %f = frag.wgmma "wgmma.m64n8k16" nk %v, %k[%p] : !frag.view<64x32xbf16, swizzle = 64>, !frag.ring<8x32xbf16, swizzle = 64, slots = 2> -> !frag.inflight<64x8xf32, #C>
   %s = frag.wgmma_wait pending 0 %f : !frag.inflight<64x8xf32, #C>
+  %p1 = frag.next %p : !pos
+  scf.yield %p1 : !pos
+  }
   frag.return
 }
 
@@ -61,9 +68,9 @@ frag.kernel @panels threads 128 smem 36864 params 200 {
   frag.return
 }
 
-// O += P V of 64 x 24 x 32: P in registers, V transposed, with a swizzle of 16 bytes
-// times 1 to 3 columns panels: 32 bytes are 16 columns, so 24 do not fit and 48
-// make three panels.  The accumulator is tied; the wait takes it and P through.
+// O += P V of 64 x 48 x 32: P in registers, V transposed in three panels of 16
+// columns, 1024 bytes = 64 units apart.  The accumulator is tied; the wait takes it
+// and P through.
 // CHECK-LABEL: llvm.func @rs(
 // CHECK: llvm.mlir.constant(4194304 : i32)
 // CHECK: llvm.inline_asm
@@ -91,8 +98,8 @@ frag.kernel @rs threads 128 smem 3072 params 200 {
 // Every N is one instruction a step: 64 x 256 takes 128 registers.
 // CHECK-LABEL: llvm.func @wide(
 // CHECK: m64n256k16.f32.bf16.bf16 {$0, {{.*}}, $127}, da, db, first
-// CHECK: "wgmma.wait_group.sync.aligned 1;", "=f,{{.*}},=f,0,1,{{.*}},127,~{memory}"
 // CHECK: m64n256k16
+// CHECK: "wgmma.wait_group.sync.aligned 1;", "=f,{{.*}},=f,0,1,{{.*}},127,~{memory}"
 // CHECK: "wgmma.wait_group.sync.aligned 0;"
 frag.kernel @wide threads 128 smem 40960 params 200 {
   %q = frag.smem "q" at 0 : !frag.ring<64x64xbf16, swizzle = 128, slots = 1>

@@ -143,7 +143,8 @@ class Machine:
                 for t in lanes:
                     pcs[t] = DONE
             else:
-                self.lanes = lanes
+                self.lanes = lanes if not predicate else \
+                    [t for t in lanes if self.registers[predicate[0]][t] != predicate[1]]
                 self.step(op, op.split("."), args)
 
     # Operands -----------------------------------------------------------------
