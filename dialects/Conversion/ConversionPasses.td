@@ -46,9 +46,9 @@ def PipeSkew : Pass<"pipe-skew", "::attn::KernelOp"> {
 def PipeToFrag : Pass<"pipe-to-frag", "::mlir::ModuleOp"> {
   let summary = "tiles to fragments, channels to rings, hooks to maps";
   let description = [{
-    **Requires:** L2 with one role.
+    **Requires:** L2.
     **Establishes:** only frag, scf, arith, math; every layout comes from an atom of
-    the schedule.
+    the schedule and the warps of a role.
   }];
   let dependentDialects = ["::attn::frag::FragDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
