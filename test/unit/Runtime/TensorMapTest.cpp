@@ -291,3 +291,31 @@ TEST_F(TensorMap, QueueIsEmptyAtLaunchAndTheGridIsResident) {
   EXPECT_EQ(seen.queue_next, 0u);
   EXPECT_EQ(seen.queue_done, 0u);
 }
+
+TEST_F(TensorMap, QueuedWorkIsPlannedInSectionsOfTheDevicesL2) {
+  // 64 bytes a key and KV head: 128 MB for L2's 50 MiB, and 2 KV heads.
+  TinyProblem problem({1}, {1});
+  int32_t q = 16384, kv = 1 << 20;
+  attnrt_plan_params params = problem.planParams();
+  params.q_indptr = params.kv_indptr = nullptr;
+  params.q_lens = &q;
+  params.kv_lens = &kv;
+  params.no_narrowing = 1;
+  for (bool dynamic : {false, true}) {
+    TestBundle bundle = TestBundle::tma();
+    bundle.spec().dynamic = dynamic;
+    f.close();
+    ASSERT_OK(f.open(bundle, "cuda", &options));
+    ASSERT_OK(f.makePlan(params));
+    attnrt_plan_info info;
+    ASSERT_OK(attnrt_plan_query(f.plan, &info));
+    auto *items = reinterpret_cast<const attn_work_item *>(
+        reinterpret_cast<const char *>(info.header) +
+        info.header->items_offset);
+    ASSERT_EQ(info.items, 4u * 2048);
+    int changes = 0; // between heads of one KV head and of the other
+    for (uint32_t i = 1; i < info.items; ++i)
+      changes += items[i].head / 2 != items[i - 1].head / 2;
+    EXPECT_EQ(changes, dynamic ? 1 : 2 * 2048 - 1);
+  }
+}
