@@ -28,10 +28,17 @@ static Offset<fbs::Specialisation> write(FlatBufferBuilder &b,
         b, fbs::CodeKind(c.kind), b.CreateString(c.arch),
         b.CreateVector(reinterpret_cast<const uint8_t *>(c.data.data()),
                        c.data.size())));
+  std::vector<Offset<fbs::TensorMap>> maps;
+  for (const TensorMap &m : s.tensorMaps)
+    maps.push_back(
+        fbs::CreateTensorMap(b, fbs::MapTensor(m.tensor), m.offset,
+                             b.CreateVector(m.dims), b.CreateVector(m.box),
+                             fbs::Element(m.element), m.swizzle, m.promotion));
   auto target = b.CreateString(s.target), entry = b.CreateString(s.entry),
        mergeEntry = b.CreateString(s.mergeEntry),
        schedule = b.CreateString(s.schedule);
   auto codes = b.CreateVector(code);
+  auto tensorMaps = b.CreateVector(maps);
   fbs::SpecialisationBuilder out(b);
   out.add_target(target);
   out.add_element(fbs::Element(s.element));
@@ -56,6 +63,8 @@ static Offset<fbs::Specialisation> write(FlatBufferBuilder &b,
   out.add_cost_q(s.costQ);
   out.add_cost_kv(s.costKv);
   out.add_schedule(schedule);
+  out.add_tensor_maps(tensorMaps);
+  out.add_dynamic(s.dynamic);
   return out.Finish();
 }
 
