@@ -69,9 +69,9 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
     const char *source =
         reinterpret_cast<const char *>(map.base) + element * bytes;
     for (unsigned col = 0; col < swizzle.getCols(); col += 16 / bytes)
-      chunks.push_back({inside && col < map.extent[0] ? source + col * bytes
-                                                      : nullptr,
-                        base + swizzle.byteOffset(row, col)});
+      chunks.push_back(
+          {inside && col < map.extent[0] ? source + col * bytes : nullptr,
+           base + swizzle.byteOffset(row, col)});
   }
   // In one or two parts, each of which lands by itself.
   size_t parts = machine.coin() ? 2 : 1;

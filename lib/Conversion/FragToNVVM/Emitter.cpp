@@ -104,21 +104,27 @@ Value Emitter::intrinsic(StringRef name, Type result, ValueRange args) {
 
 void Emitter::storeIf(Value live, unsigned space, Value address, int64_t offset,
                       ValueRange words) {
-  Type type = words.front().getType();
-  std::string text = space == sharedSpace ? "@$0 st.shared." : "@$0 st.global.";
-  std::string constraints = space == sharedSpace ? "b,r" : "b,l", list;
-  for (size_t i = 0; i < words.size(); ++i) {
-    list += (i ? ", $" : "$") + std::to_string(2 + i);
-    constraints += std::string(",") + registerClass(type);
+  SmallVector<Value> args = {live, address};
+  llvm::append_range(args, words);
+  unsigned bits = words.front().getType().getIntOrFloatBitWidth();
+  if (bits == 1) {
+    // A truth value in memory is a byte.
+    bits = 8;
+    args[2] = arith::ExtUIOp::create(b, loc, b.getI32Type(), args[2]);
   }
+  bool shared = space == sharedSpace;
+  std::string list, constraints = shared ? "b,r" : "b,l";
+  for (size_t i = 2; i < args.size(); ++i) {
+    list += (list.empty() ? "$" : ", $") + std::to_string(i);
+    constraints += std::string(",") + registerClass(args[i].getType());
+  }
+  std::string text = shared ? "@$0 st.shared." : "@$0 st.global.";
   if (words.size() > 1) {
     text += "v" + std::to_string(words.size()) + ".";
     list = "{" + list + "}";
   }
-  text += "b" + std::to_string(type.getIntOrFloatBitWidth());
+  text += "b" + std::to_string(bits);
   text += " [$1+" + std::to_string(offset) + "], " + list + ";";
-  SmallVector<Value> args = {live, address};
-  llvm::append_range(args, words);
   assembly(text, constraints, args);
 }
 

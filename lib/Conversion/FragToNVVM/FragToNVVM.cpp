@@ -52,13 +52,13 @@ static void kernelToFunction(frag::KernelOp kernel) {
                 b.getDenseI32ArrayAttr(
                     {static_cast<int32_t>(kernel.getThreads()), 1, 1}));
   func->setAttr("attn.smem", b.getI32IntegerAttr(kernel.getSmem()));
-  // f32 arithmetic flushes denormals: no tolerance sees them, and products are
-  // cheaper to fuse.
+  // f32 arithmetic flushes denormals, as the exponentials do: no tolerance sees
+  // them.
   func.setPassthroughAttr(b.getArrayAttr(
       {b.getStrArrayAttr({"denormal-fp-math-f32", "preserve-sign"})}));
-  // Warps trade registers only in a kernel that says how many CTAs share an SM.
-  bool trades = !kernel.getOps<RoleDispatchOp>().empty();
-  if (trades)
+  // Warps may trade registers only in a kernel that says how many of its CTAs
+  // share an SM.
+  if (!kernel.getOps<RoleDispatchOp>().empty())
     func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                   b.getI32IntegerAttr(1));
   auto bytes = LLVM::LLVMArrayType::get(b.getI8Type(), kernel.getParamsBytes());

@@ -5,8 +5,8 @@
 //
 // Neighbouring columns that a thread holds go in one access of up to 16 bytes
 // (mma_c: pairs), so rows must be aligned to that access; the planner's
-// `requires` sees to it.  Loads of one row share one branch; stores have a predicate each,
-// so that the warps of a kernel never part in them.
+// `requires` sees to it.  Loads of one row share one branch; stores have a
+// predicate each, so that the lanes of a warp do not part in them.
 //
 //===----------------------------------------------------------------------===//
 

@@ -106,8 +106,8 @@ public:
   /// Letter of the assembly constraint for values of a type.
   static char registerClass(mlir::Type type);
 
-  /// Stores words of 32 or 64 bits side by side at address + offset if `live`, by
-  /// a predicate: a branch would tell ptxas that lanes part here.
+  /// Stores words side by side, or one truth value, at address + offset if
+  /// `live`, by a predicate: a branch would tell ptxas that lanes part here.
   void storeIf(mlir::Value live, unsigned space, mlir::Value address,
                int64_t offset, mlir::ValueRange words);
 

@@ -71,14 +71,12 @@ public:
   }
 
 private:
-  /// Leaves the builder where the warps of other roles are.
+  /// Leaves the builder where the warps of other roles are.  `rest`: there are
+  /// none.
   void emitRole(RoleAttr role, Region &region, bool rest) {
     Emitter e(rewriter, op.getLoc());
     Value number = e.add(warp, -int64_t(role.getFirstWarp()));
-    Operation *end;
     if (rest) {
-      end = rewriter.getInsertionBlock()->getTerminator();
-      rewriter.setInsertionPoint(end);
       emitBody(role, region, number);
       return;
     }

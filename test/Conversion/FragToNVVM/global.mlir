@@ -69,3 +69,25 @@ frag.kernel @vectors threads 32 smem 0 params 200 {
   frag.store_vec %v, %out, %offsets, %live : !r, !frag.ptr<f32>, !offsets, !live
   frag.return
 }
+
+// A truth value in memory is a byte, 64 bits are one register.
+// CHECK-LABEL: .entry kinds(
+// CHECK: @%p{{[0-9]+}} st.global.b8 [%rd{{[0-9]+}}+0], %r{{[0-9]+}};
+// CHECK: @%p{{[0-9]+}} st.global.b64 [%rd{{[0-9]+}}+0], %rd{{[0-9]+}};
+// CHECK: ret;
+frag.kernel @kinds threads 32 smem 0 params 200 {
+  %bytes = frag.param "lse" at 32 : !frag.ptr<i1>
+  %longs = frag.param "o" at 24 : !frag.ptr<i64>
+  %rows = frag.param "heads" at 184 : i32
+  %offsets = frag.map () at (%row) -> !offsets {
+    %y = arith.extsi %row : i32 to i64
+    frag.yield %y : i64
+  }
+  %live = frag.map () at (%row) -> !live {
+    %y = arith.cmpi slt, %row, %rows : i32
+    frag.yield %y : i1
+  }
+  frag.store_vec %live, %bytes, %offsets, %live : !live, !frag.ptr<i1>, !offsets, !live
+  frag.store_vec %offsets, %longs, %offsets, %live : !offsets, !frag.ptr<i64>, !offsets, !live
+  frag.return
+}

@@ -162,8 +162,8 @@ class Machine:
             return array(code, [0] * self.threads)
         value = int(operand, 0)
         bits = 8 * array(code).itemsize
-        if code in "IQ":
-            value &= (1 << bits) - 1
+        if code in "BIQ":
+            value &= 1 if code == "B" else (1 << bits) - 1
         return array(code, [value] * self.threads)
 
     def put(self, name, values):
