@@ -187,8 +187,9 @@ attn::verifyMutants(ModuleOp source, ModuleOp lowered, StringRef level,
   OwningOpRef<ModuleOp> pipe, frag;
   if (!lowered) {
     pipe = lowerTo(origin, lowering, Level::Pipe);
-    frag = pipe ? lowerTo(origin, lowering, Level::Frag) : nullptr;
-    if (!frag)
+    bool below = lowestLevel(options.target) >= Level::Frag;
+    frag = pipe && below ? lowerTo(origin, lowering, Level::Frag) : nullptr;
+    if (!pipe || (below && !frag))
       return failure();
   }
   std::vector<MutantResult> results;
@@ -202,7 +203,7 @@ attn::verifyMutants(ModuleOp source, ModuleOp lowered, StringRef level,
       continue;
     }
     if (failed(runLevel(c, *pipe, "pipe", options, how, results)) ||
-        failed(runLevel(c, *frag, "frag", options, how, results)))
+        (frag && failed(runLevel(c, *frag, "frag", options, how, results))))
       return failure();
   }
   return results;

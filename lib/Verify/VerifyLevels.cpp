@@ -142,8 +142,9 @@ attn::verifyEachLevel(ModuleOp source, const VerifyOptions &options) {
   OwningOpRef<ModuleOp> pipe, frag;
   if (options.target != "cpu") {
     pipe = lowerFrom(*tiles, addRolePasses);
-    frag = pipe ? lowerFrom(*pipe, addFragmentPasses) : nullptr;
-    if (!frag)
+    bool below = lowestLevel(options.target) >= Level::Frag;
+    frag = pipe && below ? lowerFrom(*pipe, addFragmentPasses) : nullptr;
+    if (!pipe || (below && !frag))
       return failure();
   }
   std::vector<LevelResult> results;
@@ -156,10 +157,10 @@ attn::verifyEachLevel(ModuleOp source, const VerifyOptions &options) {
     if (failed(cpu))
       return failure();
     results.push_back(std::move(*cpu));
-    if (pipe) {
+    if (pipe)
       results.push_back(interpretSeeds(c, *pipe, "pipe", options));
+    if (frag)
       results.push_back(interpretSeeds(c, *frag, "frag", options));
-    }
   }
   return results;
 }

@@ -33,6 +33,7 @@ struct Fiber {
   llvm::DenseMap<Operation *, unsigned> commits, waits, releases;
   /// Words by channel, one message after the other.
   llvm::DenseMap<Operation *, std::vector<int64_t>> words;
+  unsigned turns = 0; ///< given to the next replica
   /// Operands of each gather, in order.
   std::vector<std::vector<int64_t>> gathered;
   unsigned progress = 0;
@@ -90,8 +91,9 @@ private:
 /// One run of a replica, from its start to where a channel stops it.
 class FiberRun : public NumberRun {
 public:
-  FiberRun(Network &network, Fiber &fiber, uint32_t seed)
-      : NumberRun(seed, /*maxTurns=*/64), network(network), fiber(fiber) {}
+  FiberRun(Network &network, Fiber &fiber, uint32_t seed, uint32_t above)
+      : NumberRun(seed, above, /*maxTurns=*/64), network(network),
+        fiber(fiber) {}
 
   Operation *stop = nullptr;
   unsigned steps = 0;
@@ -105,6 +107,8 @@ private:
   }
   LogicalResult acquire(Operation *op, ChannelOp channel);
   LogicalResult wait(Operation *op, ChannelOp channel);
+  LogicalResult takeTurn(Operation *op);
+  LogicalResult passTurn(Operation *op);
   void commit(ChannelOp channel) {
     unsigned count = ++commits[channel];
     unsigned &all = fiber.commits[channel];
@@ -118,7 +122,7 @@ private:
 
   Network &network;
   Fiber &fiber;
-  unsigned work = 0, gathers = 0;
+  unsigned work = 0, gathers = 0, taken = 0, passed = 0;
   llvm::DenseMap<Operation *, unsigned> acquires, commits, waits, releases;
 };
 
@@ -152,6 +156,30 @@ LogicalResult FiberRun::wait(Operation *op, ChannelOp channel) {
   return success();
 }
 
+/// A replica's turn comes when the one before it has passed its own of the same
+/// round; replica 0 follows the last one of the round before.
+LogicalResult FiberRun::takeTurn(Operation *op) {
+  if (taken != passed)
+    return op->emitError() << "takes turn " << taken << " while it has turn "
+                           << passed;
+  unsigned replicas = fiber.role.getReplicas();
+  unsigned before = (fiber.rank + replicas - 1) % replicas;
+  for (const Fiber &other : network.fibers)
+    if (other.index == fiber.index && other.rank == before &&
+        other.turns < taken + (fiber.rank > 0))
+      return block(op);
+  ++taken;
+  return success();
+}
+
+LogicalResult FiberRun::passTurn(Operation *op) {
+  if (taken != passed + 1)
+    return op->emitError() << "passes turn " << passed << " but has taken "
+                           << taken;
+  fiber.turns = std::max(fiber.turns, ++passed);
+  return success();
+}
+
 LogicalResult FiberRun::runPipe(Operation *op, bool &known) {
   known = true;
   ++steps;
@@ -172,6 +200,10 @@ LogicalResult FiberRun::runPipe(Operation *op, bool &known) {
     release(channelOf(x.getSlot()));
     return success();
   }
+  if (isa<TakeTurnOp>(op))
+    return takeTurn(op);
+  if (isa<PassTurnOp>(op))
+    return passTurn(op);
   if (auto send = dyn_cast<SendOp>(op)) {
     auto channel = send.getChannel().getDefiningOp<ChannelOp>();
     if (failed(acquire(op, channel)))
@@ -237,7 +269,8 @@ LogicalResult Network::run() {
     for (Fiber &fiber : fibers) {
       if (fiber.finished)
         continue;
-      FiberRun run(*this, fiber, seed ^ (fiber.index * 40503u + fiber.rank));
+      FiberRun run(*this, fiber, seed ^ (fiber.index * 40503u + fiber.rank),
+                   seed);
       run.setRank(*fiber.body, fiber.rank);
       bool ended = succeeded(run.run(*fiber.body));
       if (!ended && !run.stop)
@@ -267,6 +300,10 @@ LogicalResult Network::reportDeadlock() {
       note << " waits for the other replicas";
       continue;
     }
+    if (isa<TakeTurnOp>(fiber.stop)) {
+      note << " waits for its turn " << fiber.turns;
+      continue;
+    }
     auto channel = fiber.stop->getOperand(0).getDefiningOp<ChannelOp>();
     bool producer = isa<AcquireOp, SendOp>(fiber.stop);
     unsigned depth = channel.getResult().getType().getDepth();
@@ -281,6 +318,14 @@ LogicalResult Network::reportDeadlock() {
 }
 
 LogicalResult Network::checkEnd() {
+  for (const Fiber &fiber : fibers)
+    if (const Fiber &first = *llvm::find_if(
+            fibers, [&](const Fiber &f) { return f.index == fiber.index; });
+        first.turns != fiber.turns)
+      return roles.emitError()
+             << "replica " << fiber.rank << " of role " << fiber.role.getName()
+             << " takes " << fiber.turns << " turns but replica 0 takes "
+             << first.turns;
   WalkResult result = roles->getParentRegion()->walk([&](ChannelOp channel) {
     if (roles.indexOf(channel.getProducer()) < 0)
       return WalkResult::advance();

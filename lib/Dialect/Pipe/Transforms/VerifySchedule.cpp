@@ -227,7 +227,7 @@ const char *nameOf(State state) {
 class OneRole : public NumberRun {
 public:
   // A loop that data controls ends by itself after a few turns.
-  OneRole(uint32_t seed) : NumberRun(seed, /*maxTurns=*/8) {}
+  OneRole(uint32_t seed) : NumberRun(seed, seed, /*maxTurns=*/8) {}
 
   /// Every slot is free again.
   LogicalResult checkEnd(RolesOp roles);
