@@ -25,8 +25,9 @@ static std::array<Value *, 7> scalarsOf(RowsInfo &rows) {
 }
 
 LogicalResult KernelLowering::flatten(ValueRange old,
-                                      SmallVectorImpl<Value> &values) {
-  for (Value value : old) {
+                                      SmallVectorImpl<Value> &values,
+                                      ValueRange joined) {
+  for (auto [i, value] : llvm::enumerate(old)) {
     if (isa<pipe::DoneType>(value.getType()))
       continue;
     if (isa<pipe::FutureType>(value.getType()))
@@ -34,13 +35,23 @@ LogicalResult KernelLowering::flatten(ValueRange old,
              << "future across control flow is not built for level L3";
     auto rows = rowMaps.find(value);
     if (rows == rowMaps.end()) {
-      values.push_back(at(value));
+      Value made = mapping.lookupOrNull(value);
+      if (!made)
+        return emitError(value.getLoc())
+               << "value of type " << value.getType()
+               << " across control flow is not built for level L3";
+      values.push_back(made);
       continue;
     }
     if (rows->second.first)
       return emitError(value.getLoc())
              << "part of a row map across control flow is not built for level "
                 "L3";
+    int32_t pack = rows->second.pack;
+    int32_t other = joined.empty() ? pack : rowMaps.lookup(joined[i]).pack;
+    if (pack != other)
+      return emitError(value.getLoc())
+             << "row map of " << pack << " packed heads meets one of " << other;
     for (Value *scalar : scalarsOf(rows->second))
       values.push_back(*scalar);
   }
@@ -104,6 +115,7 @@ LogicalResult KernelLowering::convertIf(scf::IfOp op) {
   bool hasElse = !op.getElseRegion().empty() || !types.empty();
   auto newOp =
       scf::IfOp::create(b, op.getLoc(), types, at(op.getCondition()), hasElse);
+  ValueRange passed = op.getThenRegion().front().getTerminator()->getOperands();
   auto convertArm = [&](Region &from, Region &to) -> LogicalResult {
     OpBuilder::InsertionGuard guard(b);
     if (to.front().mightHaveTerminator() && !to.front().empty())
@@ -113,7 +125,8 @@ LogicalResult KernelLowering::convertIf(scf::IfOp op) {
     SmallVector<Value> yields;
     if (!from.empty() &&
         (failed(convertBlock(from.front())) ||
-         failed(flatten(from.front().getTerminator()->getOperands(), yields))))
+         failed(flatten(from.front().getTerminator()->getOperands(), yields,
+                        passed))))
       return failure();
     for (unsigned position : moved)
       yields.push_back(channels->at(position));
@@ -124,9 +137,7 @@ LogicalResult KernelLowering::convertIf(scf::IfOp op) {
     return failure();
   if (hasElse && failed(convertArm(op.getElseRegion(), newOp.getElseRegion())))
     return failure();
-  auto rest = bind(op.getResults(),
-                   op.getThenRegion().front().getTerminator()->getOperands(),
-                   newOp.getResults());
+  auto rest = bind(op.getResults(), passed, newOp.getResults());
   if (failed(rest))
     return failure();
   channels->set(moved, *rest);
@@ -157,7 +168,8 @@ LogicalResult KernelLowering::convertFor(scf::ForOp op) {
     channels->set(moved, *rest);
     SmallVector<Value> yields;
     if (failed(convertBlock(*op.getBody())) ||
-        failed(flatten(op.getBody()->getTerminator()->getOperands(), yields)))
+        failed(flatten(op.getBody()->getTerminator()->getOperands(), yields,
+                       op.getInitArgs())))
       return failure();
     for (unsigned position : moved)
       yields.push_back(channels->at(position));
@@ -213,7 +225,7 @@ LogicalResult KernelLowering::convertWhile(scf::WhileOp op) {
         failed(convertBlock(op.getAfter().front())))
       return failure();
     SmallVector<Value> yields;
-    if (failed(flatten(op.getYieldOp().getResults(), yields)))
+    if (failed(flatten(op.getYieldOp().getResults(), yields, op.getInits())))
       return failure();
     for (unsigned position : moved)
       yields.push_back(channels->at(position));

@@ -32,10 +32,7 @@ FailureOr<Value> KernelLowering::tmap(attn::TensorType tensor,
   Value &map = tmaps[name];
   if (map)
     return map;
-  if (ring.getRows() % pack)
-    return op->emitOpError()
-           << "tile of " << ring.getRows() << " rows is not a multiple of the "
-           << pack << " packed heads";
+  assert(ring.getRows() % pack == 0 && "checked by attn.row_map");
   // Behind the columns: what a step of each coordinate means.
   SmallVector<StringRef> dims = {"dim", "token", "head", "batch"};
   SmallVector<int64_t> box = {frag::swizzleOf(ring).panelCols(),

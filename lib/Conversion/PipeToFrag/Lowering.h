@@ -113,9 +113,11 @@ private:
   mlir::LogicalResult convertIf(mlir::scf::IfOp op);
   mlir::LogicalResult convertFor(mlir::scf::ForOp op);
   mlir::LogicalResult convertWhile(mlir::scf::WhileOp op);
-  /// What stands for old values: none for a token, seven for a row map.
+  /// What stands for old values: none for a token, seven for a row map.  They
+  /// meet those of `joined`, if there are any.
   mlir::LogicalResult flatten(mlir::ValueRange old,
-                              llvm::SmallVectorImpl<mlir::Value> &values);
+                              llvm::SmallVectorImpl<mlir::Value> &values,
+                              mlir::ValueRange joined = {});
   mlir::LogicalResult flattenTypes(mlir::ValueRange old,
                                    llvm::SmallVectorImpl<mlir::Type> &types);
   /// Old values, joined with `like`, get new ones; the rest is returned.

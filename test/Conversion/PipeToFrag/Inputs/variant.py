@@ -1,7 +1,7 @@
 """Prints a variant of the worked SM90 prefill (test/Sim/Inputs/prefill-sm90.*).
 
     variant.py problem|pipe [dim=64] [dim_v=..] [tile_k=64] [replicas=3] [pack=1] [stages=4]
-               [q_stages=1] [order=static_order] [exact] [dense] [unmasked] [sink]
+               [q_stages=1] [order=static_order] [exact] [dense] [unmasked] [sink] [mma]
 
 `problem` is level L0, `pipe` the kernel of level L2 for it: the worked text with other numbers
 and, for `exact`, without the frozen loop and its verdicts.  Each edit must find its place.
@@ -12,7 +12,7 @@ import re
 import sys
 
 INPUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[os.pardir] * 3, "Sim", "Inputs")
-FLAGS = ("exact", "dense", "unmasked", "sink")
+FLAGS = ("exact", "dense", "unmasked", "sink", "mma")
 
 
 class Text:
@@ -76,22 +76,29 @@ def pipe(o):
                           f"!Vch = !pipe.channel<!Vt, depth = {o['stages']}>", 1)
     t.edit(r"lanes = 2>", f"lanes = {o['replicas']}>", 1)
     t.edit(r"^!slot = .*", "!Qslot = !pipe.slot<!Qt>\n!Kslot = !pipe.slot<!KV>\n!Vslot = !pipe.slot<!Vt>", 1)
-    t.edit(r"^!FS = .*", r"\g<0>" + f"\n!FO = !pipe.future<!Ot>", 1)
+    t.edit(r"^!FS = .*", "!FS = !pipe.future<!S>\n!FO = !pipe.future<!Ot>", 1)
     t.lines(r"%vch", r"!Kch", "!Vch")
     for side, name in ((r"%q", "Q"), (r"%k", "K"), (r"%(v|dv)", "V")):
         t.lines(rf"{side}s\w*( |,|:|$).*!slot|{side}\w+, {side}\w+ = pipe.wait.*!slot", r"!slot", f"!{name}slot")
     t.lines(r"attn.pv|pipe.wait %vch", r"!KV", "!Vt")
     t.lines(r"pipe.join %f[oL]", r"!FS", "!FO")
     t.edit(r"(tile<128x128xf32>)", f"tile<{tile_q}x{dim_v}xf32>")
+    # Of the merge kernel: a power of two, 16 rows each.
+    t.edit(r'"all", warps = 8', f'"all", warps = {(tile_q // 16) & -(tile_q // 16)}', 1)
     t.edit(r"rowvec<128xf32>", f"rowvec<{tile_q}xf32>")
     t.edit(r"attn.rows<128>", f"attn.rows<{tile_q}>")
     # A word of every replica says bad.
     words = o["replicas"]
     t.edit(r"%x:2 = pipe.recv", f"%x:{words} = pipe.recv", 1)
     t.edit(r"( *)%x01 = arith.ori %x#0, %x#1 : i32\n",
-           lambda m: "".join(f"{m.group(1)}%x0{i} = arith.ori {'%x#0' if i == 1 else f'%x0{i - 1}'}, %x#{i} : i32\n"
-                             for i in range(1, words)), 1)
+           lambda m: "".join(f"{m.group(1)}%x0{i} = arith.ori {f'%x0{i - 1}' if i else '%x#0'}, %x#{i} : i32\n"
+                             for i in range(words)), 1)
     t.edit(r"cmpi ne, %x01,", f"cmpi ne, %x0{words - 1},", 1)
+    if o["replicas"] == 1:
+        t.edit(r"\(%rank\) ", "", 1)
+        t.edit(r"%rank", "%c0")
+    if o["mma"]:
+        synchronous(t)
     t.edit(r"next_work dynamic", f"next_work {o['order']}", 2)
     if o["unmasked"]:
         t.edit(r"bounds = \[.*\]>", "bounds = []>", 1)
@@ -114,6 +121,22 @@ def pipe(o):
         t.edit(r"(attn.finish .*), %c : !Ot, !R", r"\1, %c sink %sk : !Ot, !R sink !R", 1)
         t.edit(r"(\n *%tile, %row_lse.*)\n.*%split = .*", r"\1", 1)
     return t.text
+
+
+def synchronous(t):
+    """Products by mma.m16n8k16, where they stand; one replica."""
+    t.edit(r"wgmma.m64n\d+k16", "mma.m16n8k16", 2)
+    t.edit(r' *%qt = attn.slice_tile.*\n', "", 1)
+    t.edit(r"%qt\b", "%qT")
+    product = r"( *)(%f\w+) = pipe.issue mma \{\n *%\w+ = (attn\..*)\n.*yield.*\n *\}\n"
+    while re.search(product, t.text):
+        t.edit(product + r"((?:.*\n)*?) *(%\w+), %\w+ = pipe.join \2 : .*\n", r"\1\5 = \3\n\4")
+    # No tokens are left.
+    t.edit(r"(pipe.release %[kvq]\w+) done \S+ :", r"\1 :")
+    t.edit(r", %qd = \S+\)", ")")
+    t.edit(r", !pipe.done\b", "")
+    t.edit(r"(scf.yield .*), %ds :", r"\1 :")
+    t.edit(r"(%r\d):5", r"\1:4")
 
 
 def main():
