@@ -112,8 +112,9 @@ struct Skew : attn::impl::PipeSkewBase<Skew> {
       if (by == 0 || (op == "load_kv" && by == -1 && !hasRoles(*schedule)) ||
           op == "pv") // pipe-skew-products
         continue;
-      kernel.emitError() << "skew = {" << op << " = " << by
-                         << "} is not built; use {load_kv = -1}";
+      kernel.emitError() << "skew = {" << op << " = " << by << "} of "
+                         << schedule->getRoles().size()
+                         << " roles is not built; use {load_kv = -1} of 1 role";
       return signalPassFailure();
     }
     if (schedule->getSkew("load_kv") != 0 && failed(skewAll(kernel)))

@@ -383,3 +383,23 @@ func.func @f() {
   "pipe.gather"() <{replicas = 2 : i32}> : () -> ()
   return
 }
+
+// -----
+
+func.func @f() {
+  pipe.roles [#pipe.role<"a", warps = 1, replicas = 1, regs = 0>] {
+    // expected-error @+1 {{needs 2 replicas to take turns but role "a" has 1}}
+    pipe.take_turn
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  pipe.roles [#pipe.role<"a", warps = 1, replicas = 1, regs = 0>] {
+    // expected-error @+1 {{needs 2 replicas to take turns but role "a" has 1}}
+    pipe.pass_turn
+  }
+  return
+}
