@@ -15,6 +15,7 @@
 #include "attn/Compiler/Compiler.h"
 #include "attn/Dialect/Frag/IR/Frag.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -61,6 +62,14 @@ void attn::describeLaunch(ModuleOp module, emit::Specialisation &s) {
       s.dynamic |= isa<frag::NextWorkOp>(op);
     });
   }
+  // Two ops at one offset name one map.
+  llvm::sort(s.tensorMaps,
+             [](const auto &a, const auto &b) { return a.offset < b.offset; });
+  s.tensorMaps.erase(llvm::unique(s.tensorMaps,
+                                  [](const auto &a, const auto &b) {
+                                    return a.offset == b.offset;
+                                  }),
+                     s.tensorMaps.end());
   for (frag::KernelOp kernel : module.getOps<frag::KernelOp>())
     assert(uint32_t(kernel.getParamsBytes()) == s.paramsBytes &&
            "kernel and merge kernel are launched with one parameter struct");

@@ -18,16 +18,19 @@ using namespace attn;
 
 namespace {
 
-/// Only what a launch needs; not a kernel that could run.
+/// Only what a launch needs; not a kernel that could run.  The order of the ops
+/// is not that of the maps, and one is there twice.
 const char *const kernels = R"(
 frag.kernel @prefill threads 384 smem 196952 params 640 attributes {target = "sm_90a"} {
   %zero = arith.constant 0 : i32
   %queue = frag.param "plan" at 40 : !frag.ptr<i32>
+  %v = frag.tmap "v" at 512 dims ["dim", "token", "head", "batch"] pack 1 promotion 0
+    : !frag.tmap<32x128x1x1xbf16, swizzle = 64>
   %q = frag.tmap "q" at 256 dims ["dim", "group", "token", "head", "batch"] pack 4 promotion 256
     : !frag.tmap<64x4x32x1x1xbf16, swizzle = 128>
   %k = frag.tmap "k" at 384 dims ["dim", "token", "head", "batch"] pack 1 promotion 128
     : !frag.tmap<64x128x1x1xbf16, swizzle = 128>
-  %v = frag.tmap "v" at 512 dims ["dim", "token", "head", "batch"] pack 1 promotion 0
+  %again = frag.tmap "v" at 512 dims ["dim", "token", "head", "batch"] pack 1 promotion 0
     : !frag.tmap<32x128x1x1xbf16, swizzle = 64>
   %item = frag.next_work %queue below %zero : !frag.ptr<i32>
   frag.return
