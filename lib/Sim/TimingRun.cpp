@@ -92,7 +92,6 @@ LogicalResult Timing::issue(Warp &warp, const Instr &instr, double ready,
   }
   if (at)
     *at = c.now;
-  double dispatch = mufu ? costs.sm.mufuDispatch : 1;
   if (mufu) {
     c.nextMufu = c.now + costs.sm.mufuSelf;
     if (warp.index % s.quadrants.size() == 0)
@@ -101,7 +100,7 @@ LogicalResult Timing::issue(Warp &warp, const Instr &instr, double ready,
   }
   unit = c.now + instr.taken;
   s.busy[unsigned(instr.unit)] += instr.taken;
-  q.dispatch = c.now + dispatch;
+  q.dispatch = c.now + 1;
   c.now += 1;
   c.issued += 1;
   s.issued += 1;
@@ -175,6 +174,34 @@ LogicalResult Timing::runStream(Warp &warp, Operation *op) {
 // Products
 //===----------------------------------------------------------------------===//
 
+/// Issues a step of a product when the quadrant's queue has room.  The warp that
+/// issued the last one comes first, so that products are not interleaved.
+LogicalResult Timing::enterTensor(Warp &warp, double &at) {
+  SmClock &s = sm(warp);
+  SmClock::Quadrant &q = s.quadrants[warp.index % s.quadrants.size()];
+  size_t room = size_t(costs.sm.wgmmaQueue);
+  while (true) {
+    if (q.steps.size() >= room) {
+      double free = q.steps[q.steps.size() - room];
+      if (free >= clock(warp).now) {
+        stall(warp, free + (q.owner == warp.actor ? 0 : 1), "product queue");
+        if (failed(machine->yield()))
+          return failure();
+        if (q.steps[q.steps.size() - room] > clock(warp).now)
+          continue;
+      }
+    }
+    if (failed(issue(warp, {Unit::None, 0, 0}, 0, &at)))
+      return failure();
+    if (q.steps.size() < room || q.steps[q.steps.size() - room] <= at)
+      break;
+  }
+  while (q.steps.size() > room)
+    q.steps.pop_front();
+  q.owner = warp.actor;
+  return success();
+}
+
 LogicalResult Timing::startProduct(Warp &warp, frag::WgmmaOp op) {
   WarpClock &c = clock(warp);
   SmClock &s = sm(warp);
@@ -204,17 +231,12 @@ LogicalResult Timing::startProduct(Warp &warp, frag::WgmmaOp op) {
     double operands =
         std::max(ready, a.first + (a.last - a.first) * (step + 1) / steps);
     stall(warp, operands, "operand");
-    size_t queue = size_t(costs.sm.wgmmaQueue);
-    if (c.tensorSteps.size() >= queue) {
-      stall(warp, c.tensorSteps[c.tensorSteps.size() - queue], "product queue");
-      c.tensorSteps.pop_front();
-    }
     double at;
-    if (failed(issue(warp, {Unit::None, 0, 0}, 0, &at)))
+    if (failed(enterTensor(warp, at)))
       return failure();
     double begin = std::max(q.tensor, at);
     end = q.tensor = begin + taken;
-    c.tensorSteps.push_back(end);
+    q.steps.push_back(end);
     s.tensorBusy += taken;
     s.flops += flops / double(s.quadrants.size());
     if (warp.index % s.quadrants.size() == 0)

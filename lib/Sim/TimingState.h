@@ -89,7 +89,6 @@ struct WarpClock {
   Stamp result;          ///< of the op that runs
   int64_t lastSpan = -1; ///< may still grow
   std::vector<double> products;   ///< when product i is there
-  std::deque<double> tensorSteps; ///< ends of the steps it has issued
   double copies = 0;              ///< when the open group has landed
   std::vector<double> groups;     ///< the committed ones
   /// By loop with products: the last yield, and how many of this run of it.
@@ -104,6 +103,8 @@ struct SmClock {
   struct Quadrant {
     double dispatch = 0, tensor = 0; ///< free from then on
     double unit[numUnits] = {};
+    std::deque<double> steps; ///< ends of the youngest steps of products
+    uint32_t owner = ~0u;     ///< warp that issued the last one
   };
   int64_t tensorSpan = -1, mufuSpan = -1;
   std::vector<Quadrant> quadrants;
@@ -142,6 +143,7 @@ private:
   mlir::LogicalResult issueAll(Warp &warp, llvm::ArrayRef<Instr> instrs,
                                double &ready, unsigned width);
   mlir::LogicalResult runStream(Warp &warp, mlir::Operation *op);
+  mlir::LogicalResult enterTensor(Warp &warp, double &at);
   mlir::LogicalResult startProduct(Warp &warp, frag::WgmmaOp op);
   mlir::LogicalResult waitProduct(Warp &warp, frag::WgmmaWaitOp op);
   mlir::LogicalResult runMma(Warp &warp, frag::MmaOp op);

@@ -66,7 +66,6 @@ static SmTiming h200() {
   t.wgmmaLatency = 32;       // [fit]
   t.wgmmaInstructions = 5;   // [trace] 60 address instructions for 16 steps
   t.mufuSelf = 11;           // [fit]
-  t.mufuDispatch = 1;        // [fit]
   return t;
 }
 

@@ -52,9 +52,8 @@ struct SmTiming {
   double wgmmaLatency = 0;     ///< from the end of the last step to the wait
   double wgmmaInstructions = 0; ///< issued a step: the product and its addresses
 
-  // Fitted; see docs/simulator.md.
-  double mufuSelf = 0;     ///< between two MUFU instructions of one warp
-  double mufuDispatch = 1; ///< a MUFU instruction holds the scheduler so long
+  /// Between two MUFU instructions of one warp, as scheduled code has them.
+  double mufuSelf = 0;
 };
 
 /// Null: the target is not timed.
