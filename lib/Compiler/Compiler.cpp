@@ -82,19 +82,8 @@ static LogicalResult attachTarget(ModuleOp module, StringRef target) {
   return success();
 }
 
-Level attn::lowestLevel(StringRef target) {
-  std::string error;
-  const TargetSpec *spec = findTarget(target.str(), error);
-  return spec && spec->has(Feature::Wgmma) ? Level::Pipe : Level::Base;
-}
-
 OwningOpRef<ModuleOp>
 attn::lowerTo(ModuleOp source, const LoweringOptions &options, Level level) {
-  if (level > lowestLevel(options.target)) {
-    source.emitError() << "target " << options.target
-                       << " is not built below its roles (built: cpu, sm_80)";
-    return nullptr;
-  }
   OwningOpRef<ModuleOp> module = source.clone();
   if (failed(attachTarget(*module, options.target)) ||
       failed(run(*module, false, [&](OpPassManager &pm) {

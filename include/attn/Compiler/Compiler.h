@@ -52,9 +52,6 @@ struct CompileOptions {
 /// Milliseconds a stage took, in order.
 using StageTimes = std::vector<std::pair<std::string, double>>;
 
-/// How far a target is built: a level below is refused by name.
-Level lowestLevel(llvm::StringRef target);
-
 /// A clone of the module at a level.  Null after diagnostics.
 mlir::OwningOpRef<mlir::ModuleOp>
 lowerTo(mlir::ModuleOp source, const LoweringOptions &options, Level level);
