@@ -1,4 +1,4 @@
-//===- CopyGroup.h - the copies of one visit -------------------*- C++ -*-===//
+//===- CopyGroup.h - the copies of one visit ------------------ -*- C++ -*-===//
 //
 // What a visit copies, and the arithmetic between its block number and the
 // copies, so that it can be done for another block in another place.

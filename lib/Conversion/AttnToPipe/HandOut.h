@@ -1,4 +1,4 @@
-//===- HandOut.h - work words and who sends them ---------------*- C++ -*-===//
+//===- HandOut.h - work words and who sends them -------------- -*- C++ -*-===//
 //
 // One role takes items from the plan and hands them to the other as words:
 //

@@ -7,10 +7,11 @@
 //   ->
 //   take_turn; issue QK(j); wait v; issue PV(j - 1); pass_turn
 //
-// A run of products ends where something else than a wait stands between them.
+// A turn begins with a QK and ends with the last product that nothing but a wait
+// parts from it.  A PV by itself, as an item's last, needs no turn: there is no
+// softmax of this replica to come.
 //
-// Invariant: all replicas go through the same runs, for they have the same
-// visits; the last PV of an item is a run of its own.
+// Invariant: one turn a visit; all replicas have the same visits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,30 +26,21 @@ namespace attn {
 using namespace mlir;
 using namespace attn;
 
-static bool issuesProduct(Operation *op) {
+template <typename Product> static bool issues(Operation *op) {
   auto issue = dyn_cast<pipe::IssueOp>(op);
-  return issue && issue.getAgent() == pipe::Agent::Mma;
+  return issue && !issue.getBody().front().template getOps<Product>().empty();
 }
 
-/// Puts each run of products of a block between take and pass.
-static void takeTurns(Block *block) {
-  Operation *op = block->empty() ? nullptr : &block->front();
-  while (op) {
-    Operation *next = op->getNextNode();
-    if (issuesProduct(op)) {
-      Operation *last = op;
-      for (Operation *after = next;
-           after && (issuesProduct(after) || isa<pipe::WaitOp>(after));
-           after = after->getNextNode())
-        if (issuesProduct(after))
-          last = after;
-      OpBuilder b(op);
-      pipe::TakeTurnOp::create(b, op->getLoc());
-      b.setInsertionPointAfter(last);
-      next = pipe::PassTurnOp::create(b, last->getLoc())->getNextNode();
-    }
-    op = next;
-  }
+static void takeTurn(Operation *qk) {
+  Operation *last = qk;
+  for (Operation *op = qk->getNextNode();
+       isa<pipe::WaitOp>(op) || issues<PVOp>(op); op = op->getNextNode())
+    if (issues<PVOp>(op))
+      last = op;
+  OpBuilder b(qk);
+  pipe::TakeTurnOp::create(b, qk->getLoc());
+  b.setInsertionPointAfter(last);
+  pipe::PassTurnOp::create(b, last->getLoc());
 }
 
 namespace {
@@ -59,18 +51,19 @@ struct HandOver : attn::impl::PipeHandOverBase<HandOver> {
     if (failed(schedule))
       return signalPassFailure();
     if (schedule->getHandover().getValue() != "ring" || kernel.getMergeOfAttr())
-      return;
-    for (pipe::RolesOp roles : kernel.getOps<pipe::RolesOp>())
-      for (auto [region, attr] :
-           llvm::zip_equal(roles.getBodies(), roles.getRoles())) {
-        auto role = cast<pipe::RoleAttr>(attr);
-        if (role.getReplicas() < 2)
-          continue; // nobody to hand over to
-        llvm::SetVector<Block *> blocks;
-        region.walk([&](pipe::IssueOp op) { blocks.insert(op->getBlock()); });
-        for (Block *block : blocks)
-          takeTurns(block);
-      }
+      return markAllAnalysesPreserved();
+    for (pipe::RolesOp roles : kernel.getOps<pipe::RolesOp>()) {
+      int compute = roles.indexOf(schedule->getRoleOf("default"));
+      if (compute < 0 || roles.getRole(compute).getReplicas() < 2)
+        continue; // nobody to hand over to
+      SmallVector<Operation *> products;
+      roles.getBodies()[compute].walk([&](pipe::IssueOp op) {
+        if (issues<QKOp>(op))
+          products.push_back(op);
+      });
+      for (Operation *op : products)
+        takeTurn(op);
+    }
   }
 };
 } // namespace

@@ -112,13 +112,18 @@ struct Skew : attn::impl::PipeSkewBase<Skew> {
       if (by == 0 || (op == "load_kv" && by == -1 && !hasRoles(*schedule)) ||
           op == "pv") // pipe-skew-products
         continue;
-      kernel.emitError() << "skew = {" << op << " = " << by
-                         << "} is not built; use {load_kv = -1}";
+      kernel.emitError() << "skew = {" << op << " = " << by << "} of "
+                         << schedule->getRoles().size()
+                         << " roles is not built; use {load_kv = -1} of 1 role";
       return signalPassFailure();
     }
-    if (schedule->getSkew("load_kv") != 0 && failed(skewAll(kernel)))
+    bool skews = schedule->getSkew("load_kv") != 0;
+    if (skews && failed(skewAll(kernel)))
       return signalPassFailure();
+    // A mark that no analysis looks at.
     kernel.walk([](Operation *op) { op->removeAttr(visitIndexAttr); });
+    if (!skews)
+      markAllAnalysesPreserved();
   }
 
 private:

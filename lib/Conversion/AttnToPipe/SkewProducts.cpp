@@ -83,15 +83,16 @@ static LogicalResult skewCopies(VisitLoop old) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The second product of a visit: wait for V, issue, join, release.
-struct SecondProduct {
+/// The products of a visit: the first one's issue; of the second all that goes
+/// with it, from the wait for V to its release.
+struct Products {
+  pipe::IssueOp qk, issue;
   pipe::WaitOp wait;
-  pipe::IssueOp issue;
   pipe::JoinOp join;
   pipe::ReleaseOp release;
 
-  PVOp product() { return *issue.getBody().front().getOps<PVOp>().begin(); }
-  bool has(Operation *op) const {
+  PVOp pv() { return *issue.getBody().front().getOps<PVOp>().begin(); }
+  bool isLate(Operation *op) const {
     return op == wait || op == issue || op == join || op == release;
   }
 };
@@ -111,7 +112,7 @@ public:
   LogicalResult run();
 
 private:
-  FailureOr<SecondProduct> find(VisitLoop loop);
+  FailureOr<Products> find(VisitLoop loop);
   Value isPartial();
   LogicalResult peelFirst();
   LogicalResult shareConstants(VisitLoop loop, IRMapping &map);
@@ -127,29 +128,35 @@ private:
   OpBuilder b;
   Location loc;
 
-  SecondProduct model; ///< of the visit that is peeled
-  unsigned acc = 0;    ///< number of O in the state
-  Value first;         ///< block of the first visit
+  Products model;   ///< of the visit that is peeled
+  unsigned acc = 0; ///< number of O in the state
+  Value first;      ///< block of the first visit
   Carried carried;
 };
 } // namespace
 
-FailureOr<SecondProduct> ComputeSkewer::find(VisitLoop loop) {
-  SecondProduct pv;
+FailureOr<Products> ComputeSkewer::find(VisitLoop loop) {
+  Products found;
   for (pipe::IssueOp issue : loop.loop.getBody()->getOps<pipe::IssueOp>())
-    if (!issue.getBody().front().getOps<PVOp>().empty())
-      pv.issue = issue;
-  if (!pv.issue)
-    return loop.loop.emitError("skew of pv needs a pv that an agent finishes");
-  for (Operation *user : pv.issue.getFuture().getUsers())
-    pv.join = dyn_cast<pipe::JoinOp>(user);
-  pv.wait = pv.product().getValue().getDefiningOp<pipe::WaitOp>();
-  if (pv.wait)
-    for (Operation *user : pv.wait.getSlot().getUsers())
-      pv.release = dyn_cast<pipe::ReleaseOp>(user);
-  if (!pv.join || !pv.release)
-    return loop.loop.emitError("skew of pv needs values from a channel");
-  return pv;
+    for (Operation &op : issue.getBody().front()) {
+      if (isa<QKOp>(op))
+        found.qk = issue;
+      if (isa<PVOp>(op))
+        found.issue = issue;
+    }
+  if (found.issue) {
+    for (Operation *user : found.issue.getFuture().getUsers())
+      found.join = dyn_cast<pipe::JoinOp>(user);
+    found.wait = found.pv().getValue().getDefiningOp<pipe::WaitOp>();
+  }
+  if (found.wait)
+    for (Operation *user : found.wait.getSlot().getUsers())
+      if (auto release = dyn_cast<pipe::ReleaseOp>(user))
+        found.release = release;
+  if (!found.qk || !found.join || !found.release)
+    return loop.loop.emitError(
+        "skew of pv needs products of an agent on tiles from channels");
+  return found;
 }
 
 /// Is the first visit's block in no full segment?  Null if no segment is full.
@@ -214,11 +221,11 @@ LogicalResult ComputeSkewer::peelFirst() {
   for (VisitLoop candidate : llvm::reverse(loops))
     if (!candidate.loop.getBody()->getOps<ApplyMaskOp>().empty())
       loop = candidate;
-  FailureOr<SecondProduct> found = find(loop);
+  FailureOr<Products> found = find(loop);
   if (failed(found))
     return failure();
   model = *found;
-  PVOp product = model.product();
+  PVOp product = model.pv();
 
   IRMapping map;
   map.map(loop.index(), first);
@@ -235,7 +242,7 @@ LogicalResult ComputeSkewer::peelFirst() {
     return unit && map.lookupOrDefault(value).getDefiningOp() == unit;
   };
   for (Operation &op : loop.loop.getBody()->without_terminator()) {
-    if (op.hasAttr(visitIndexAttr) || model.has(&op))
+    if (op.hasAttr(visitIndexAttr) || model.isLate(&op))
       continue;
     if (auto mask = dyn_cast<ApplyMaskOp>(op); mask && partial) {
       auto branch = scf::IfOp::create(b, loc, TypeRange{mask.getType()},
@@ -319,11 +326,11 @@ void ComputeSkewer::cutBorders(Operation *from) {
 
 /// QK(j) beside PV of the visit before, whose P and O the loop carries.
 LogicalResult ComputeSkewer::rotate(VisitLoop old) {
-  FailureOr<SecondProduct> found = find(old);
+  FailureOr<Products> found = find(old);
   if (failed(found))
     return failure();
-  SecondProduct pv = *found;
-  PVOp product = pv.product();
+  Products late = *found;
+  PVOp product = late.pv();
   b.setInsertionPoint(old.loop);
   SmallVector<Value> inits(old.loop.getInitArgs());
   inits.push_back(carried.p);
@@ -343,7 +350,7 @@ LogicalResult ComputeSkewer::rotate(VisitLoop old) {
   // In this body O meant the sum up to the visit before: that is what PV, which
   // now belongs to that visit, gives.
   Value p = product.getP(), o = product.getAcc();
-  Value joined = pv.join.getPayload();
+  Value joined = late.join.getPayload();
   auto yield = cast<scf::YieldOp>(body->getTerminator());
   oldO.replaceAllUsesWith(joined);
   o = o == oldO ? joined : o;
@@ -352,25 +359,19 @@ LogicalResult ComputeSkewer::rotate(VisitLoop old) {
   product.getPMutable().assign(oldP);
   product.getAccMutable().assign(oldO);
 
-  pipe::IssueOp qk;
-  for (pipe::IssueOp issue : body->getOps<pipe::IssueOp>())
-    if (!issue.getBody().front().getOps<QKOp>().empty())
-      qk = issue;
-  if (!qk)
-    return loop.emitError("skew of pv needs a qk that an agent finishes");
-  pv.wait->moveAfter(qk);
-  pv.issue->moveAfter(pv.wait);
+  late.wait->moveAfter(late.qk);
+  late.issue->moveAfter(late.wait);
   // P and O are in use until the join, so their successors are made behind it.
-  Operation *behind = pv.release;
+  Operation *behind = late.release;
   for (Value value : {p, o}) {
     Operation *def = value.getDefiningOp();
-    if (def && def != pv.join && def->getBlock() == body &&
+    if (def && def != late.join && def->getBlock() == body &&
         def->isBeforeInBlock(behind))
       behind = def;
   }
-  if (behind != pv.release) {
-    pv.join->moveBefore(behind);
-    pv.release->moveBefore(behind);
+  if (behind != late.release) {
+    late.join->moveBefore(behind);
+    late.release->moveBefore(behind);
   }
   old.loop.replaceAllUsesWith(
       loop.getResults().take_front(old.loop.getNumResults()));
@@ -385,8 +386,8 @@ void ComputeSkewer::finish() {
   Operation *yield = block->getTerminator();
   b.setInsertionPoint(yield);
   IRMapping map;
-  map.map(model.product().getP(), carried.p);
-  map.map(model.product().getAcc(), carried.state[acc]);
+  map.map(model.pv().getP(), carried.p);
+  map.map(model.pv().getAcc(), carried.state[acc]);
   for (Operation *op :
        {model.wait.getOperation(), model.issue.getOperation(),
         model.join.getOperation(), model.release.getOperation()})
@@ -422,7 +423,7 @@ struct SkewProducts : attn::impl::PipeSkewProductsBase<SkewProducts> {
       return signalPassFailure();
     int32_t skew = schedule->getSkew("pv");
     if (skew == 0 || kernel.getMergeOfAttr())
-      return;
+      return markAllAnalysesPreserved();
     if (skew != 1 || !hasRoles(*schedule)) {
       kernel.emitError() << "skew = {pv = " << skew << "} of "
                          << schedule->getRoles().size()

@@ -75,6 +75,7 @@ private:
     return op == copies || op == copiesGuard;
   }
   void addWord(Value value);
+  void gatherWords();
 
   pipe::ScheduleAttr schedule;
   pipe::RolesOp one;
@@ -126,7 +127,9 @@ LogicalResult Splitter::find() {
     record = op;
   for (SpeculateOp op : item->getOps<SpeculateOp>())
     speculation = op;
-  if (!visits || !record)
+  bool inItem = visits && (visits->getBlock() == item ||
+                           visits->getParentOp() == speculation);
+  if (!inItem || !record)
     return one.emitError("pipe-split-roles needs visits with channels");
   return success();
 }
@@ -333,6 +336,42 @@ void Splitter::addWord(Value value) {
     addWord(operand);
 }
 
+/// What compute uses of the record, in the record's order, and its channel.
+void Splitter::gatherWords() {
+  words.insert(item->getArgument(0));
+  for (Operation &top : *item) {
+    bool isRecord = top.getNumResults() && ofRecord.contains(top.getResult(0));
+    if (isRecord || isOfLoad(&top) || top.hasTrait<OpTrait::IsTerminator>())
+      continue;
+    top.walk([&](Operation *op) {
+      for (Value operand : op->getOperands())
+        addWord(operand);
+    });
+  }
+  // In the order of the record.
+  SmallVector<Value> ordered(words.begin(), words.end());
+  llvm::sort(ordered, [&](Value x, Value y) {
+    Operation *dx = x.getDefiningOp(), *dy = y.getDefiningOp();
+    if (!dx || !dy)
+      return !dx && dy;
+    if (dx != dy)
+      return dx->isBeforeInBlock(dy);
+    return cast<OpResult>(x).getResultNumber() <
+           cast<OpResult>(y).getResultNumber();
+  });
+  words.clear();
+  words.insert(ordered.begin(), ordered.end());
+  b.setInsertionPoint(roles);
+  MLIRContext *context = b.getContext();
+  workChannel = pipe::ChannelOp::create(
+      b, loc,
+      pipe::ChannelType::get(
+          context, pipe::WordsType::get(context, int32_t(words.size())),
+          schedule.getDepth("work")),
+      b.getStringAttr("work"), roleOf("load_kv").getName(),
+      b.getStrArrayAttr({roleOf("default").getName().getValue()}));
+}
+
 void Splitter::makeChannels() {
   StringAttr load = roleOf("load_kv").getName();
   pipe::RoleAttr compute = roleOf("default");
@@ -390,7 +429,7 @@ LogicalResult Splitter::buildLoad() {
     if (!def || def->getBlock() != item || !slice.insert(def).second)
       continue;
     if (!isPure(def))
-      return def->emitError("item's record depends on more than the plan");
+      return def->emitError("copies depend on more than the item's record");
     todo.append(def->operand_begin(), def->operand_end());
   }
 
@@ -507,39 +546,7 @@ LogicalResult Splitter::run() {
   findRecord();
   sinkIntoVisits();
 
-  words.insert(item->getArgument(0));
-  for (Operation &top : *item) {
-    bool isRecord = top.getNumResults() && ofRecord.contains(top.getResult(0));
-    if (isRecord || isOfLoad(&top) || top.hasTrait<OpTrait::IsTerminator>())
-      continue;
-    top.walk([&](Operation *op) {
-      for (Value operand : op->getOperands())
-        addWord(operand);
-    });
-  }
-  // In the order of the record.
-  SmallVector<Value> ordered(words.begin(), words.end());
-  llvm::sort(ordered, [&](Value x, Value y) {
-    Operation *dx = x.getDefiningOp(), *dy = y.getDefiningOp();
-    if (!dx || !dy)
-      return !dx && dy;
-    if (dx != dy)
-      return dx->isBeforeInBlock(dy);
-    return cast<OpResult>(x).getResultNumber() <
-           cast<OpResult>(y).getResultNumber();
-  });
-  words.clear();
-  words.insert(ordered.begin(), ordered.end());
-  b.setInsertionPoint(roles);
-  MLIRContext *context = b.getContext();
-  workChannel = pipe::ChannelOp::create(
-      b, loc,
-      pipe::ChannelType::get(
-          context, pipe::WordsType::get(context, int32_t(words.size())),
-          schedule.getDepth("work")),
-      b.getStringAttr("work"), roleOf("load_kv").getName(),
-      b.getStrArrayAttr({roleOf("default").getName().getValue()}));
-
+  gatherWords();
   if (failed(buildLoad()))
     return failure();
   buildCompute();
@@ -555,7 +562,7 @@ struct SplitRoles : attn::impl::PipeSplitRolesBase<SplitRoles> {
     if (failed(schedule))
       return signalPassFailure();
     if (!hasRoles(*schedule) || kernel.getMergeOfAttr())
-      return;
+      return markAllAnalysesPreserved();
     SmallVector<pipe::RolesOp> roles(kernel.getOps<pipe::RolesOp>());
     if (roles.size() != 1 || roles[0].getBodies().size() != 1) {
       kernel.emitError() << "pipe-split-roles needs 1 pipe.roles of 1 role but "

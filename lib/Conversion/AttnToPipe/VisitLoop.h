@@ -1,4 +1,4 @@
-//===- VisitLoop.h - loops over key blocks after roles are assigned *- C++ -*-===//
+//===- VisitLoop.h - loops over key blocks in roles ----------- -*- C++ -*-===//
 //
 // `attn.for_kv` becomes `scf.for` over its own bounds: the bounds are the
 // segment's borders, and the induction variable counts visits from `lo`.
@@ -24,7 +24,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/SetVector.h"
 
 namespace attn {
 
