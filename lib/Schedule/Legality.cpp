@@ -13,7 +13,6 @@
 #include "attn/Dialect/Pipe/IR/Pipe.h"
 #include "attn/Schedule/Schedule.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -57,13 +56,6 @@ private:
       return true;
     return refuse(field + " is " + Twine(value) +
                   " but must be a multiple of " + Twine(of));
-  }
-  bool known(StringRef field, StringRef value,
-             std::initializer_list<StringRef> legal) {
-    if (llvm::is_contained(legal, value))
-      return true;
-    return refuse(field + " = " + value +
-                  " is not known (known: " + llvm::join(legal, ", ") + ")");
   }
   bool productOperands();
   bool common();
@@ -224,10 +216,7 @@ bool Checker::roles() {
       return refuse("skew." + op + " = " + Twine(by) + " is not built for " +
                     on + " (built: pv = 1)");
   }
-  return known("persist", pipe.getPersist().getValue(),
-               {"static", "dynamic"}) &&
-         known("handover", pipe.getHandover().getValue(), {"none", "ring"}) &&
-         atoms(pipe);
+  return atoms(pipe);
 }
 
 //===----------------------------------------------------------------------===//

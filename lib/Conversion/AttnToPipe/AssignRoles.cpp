@@ -219,14 +219,6 @@ struct AssignRoles : attn::impl::PipeAssignRolesBase<AssignRoles> {
                << "role '" << load << "' of the copies has "
                << role.getReplicas() << " replicas but 1 is built";
     }
-    StringRef persist = schedule.getPersist().getValue();
-    if (persist != "static" && persist != "dynamic")
-      return kernel.emitError() << "persist = \"" << persist
-                                << "\" is not known (known: static, dynamic)";
-    StringRef handover = schedule.getHandover().getValue();
-    if (handover != "none" && handover != "ring")
-      return kernel.emitError() << "handover = \"" << handover
-                                << "\" is not known (known: none, ring)";
     return success();
   }
 

@@ -51,7 +51,7 @@ struct HandOver : attn::impl::PipeHandOverBase<HandOver> {
     if (failed(schedule))
       return signalPassFailure();
     if (schedule->getHandover().getValue() != "ring" || kernel.getMergeOfAttr())
-      return;
+      return markAllAnalysesPreserved();
     for (pipe::RolesOp roles : kernel.getOps<pipe::RolesOp>()) {
       int compute = roles.indexOf(schedule->getRoleOf("default"));
       if (compute < 0 || roles.getRole(compute).getReplicas() < 2)

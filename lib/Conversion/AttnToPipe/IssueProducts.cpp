@@ -26,6 +26,10 @@ namespace attn {
 using namespace mlir;
 using namespace attn;
 
+static pipe::Agent agentOf(Operation *product, pipe::ScheduleAttr schedule) {
+  return schedule.getAgent(product->getName().stripDialect());
+}
+
 static void issue(Operation *product, pipe::Agent agent) {
   OpBuilder b(product);
   Location loc = product->getLoc();
@@ -55,11 +59,13 @@ struct IssueProducts : attn::impl::PipeIssueProductsBase<IssueProducts> {
       if (isa<QKOp, PVOp>(op) && !op->getParentOfType<pipe::IssueOp>())
         products.push_back(op);
     });
-    for (Operation *op : products) {
-      pipe::Agent agent = schedule->getAgent(op->getName().stripDialect());
-      if (agent != pipe::Agent::Threads)
-        issue(op, agent);
-    }
+    llvm::erase_if(products, [&](Operation *op) {
+      return agentOf(op, *schedule) == pipe::Agent::Threads;
+    });
+    if (products.empty())
+      return markAllAnalysesPreserved();
+    for (Operation *op : products)
+      issue(op, agentOf(op, *schedule));
   }
 };
 } // namespace

@@ -117,9 +117,13 @@ struct Skew : attn::impl::PipeSkewBase<Skew> {
                          << " roles is not built; use {load_kv = -1} of 1 role";
       return signalPassFailure();
     }
-    if (schedule->getSkew("load_kv") != 0 && failed(skewAll(kernel)))
+    bool skews = schedule->getSkew("load_kv") != 0;
+    if (skews && failed(skewAll(kernel)))
       return signalPassFailure();
+    // A mark that no analysis looks at.
     kernel.walk([](Operation *op) { op->removeAttr(visitIndexAttr); });
+    if (!skews)
+      markAllAnalysesPreserved();
   }
 
 private:

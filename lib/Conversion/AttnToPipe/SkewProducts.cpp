@@ -423,7 +423,7 @@ struct SkewProducts : attn::impl::PipeSkewProductsBase<SkewProducts> {
       return signalPassFailure();
     int32_t skew = schedule->getSkew("pv");
     if (skew == 0 || kernel.getMergeOfAttr())
-      return;
+      return markAllAnalysesPreserved();
     if (skew != 1 || !hasRoles(*schedule)) {
       kernel.emitError() << "skew = {pv = " << skew << "} of "
                          << schedule->getRoles().size()

@@ -562,7 +562,7 @@ struct SplitRoles : attn::impl::PipeSplitRolesBase<SplitRoles> {
     if (failed(schedule))
       return signalPassFailure();
     if (!hasRoles(*schedule) || kernel.getMergeOfAttr())
-      return;
+      return markAllAnalysesPreserved();
     SmallVector<pipe::RolesOp> roles(kernel.getOps<pipe::RolesOp>());
     if (roles.size() != 1 || roles[0].getBodies().size() != 1) {
       kernel.emitError() << "pipe-split-roles needs 1 pipe.roles of 1 role but "

@@ -1,4 +1,4 @@
-//===- ChannelAnalysis.h - waits, barriers and positions of one role *- C++ -*-===//
+//===- ChannelAnalysis.h - waits and barriers of one role -------*- C++ -*-===//
 //
 // What the single-role lowering has to know about the channels of a kernel
 // before it writes anything:

@@ -26,6 +26,8 @@ struct RoleInfo {
   mlir::Value rank;   ///< of the replica; null if there is one
   bool async = false; ///< products are wgmma, and tiles lie as they need it
   int32_t voteBarrier = 0; ///< first named barrier of its votes, 0: none yet
+  int32_t turnBarrier = 0; ///< first one of its turns, 0: it takes none
+  mlir::Value nextRank;    ///< whose turn comes after the own
 
   llvm::StringRef name() const { return attr.getName().getValue(); }
   int32_t replicas() const { return attr.getReplicas(); }

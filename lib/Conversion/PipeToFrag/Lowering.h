@@ -108,6 +108,10 @@ private:
   mlir::LogicalResult convertRole(pipe::RolesOp op, unsigned index);
   /// True for all threads of the CTA or replica if any row's element is.
   mlir::FailureOr<mlir::Value> vote(mlir::Value vec, mlir::Operation *op);
+  mlir::LogicalResult nameBarriers(mlir::Operation *op, int32_t &first);
+  mlir::LogicalResult startTurns(mlir::Region &body);
+  mlir::LogicalResult convert(pipe::TakeTurnOp op);
+  mlir::LogicalResult convert(pipe::PassTurnOp op);
 
   //===--- ControlFlow.cpp ------------------------------------------------===//
   mlir::LogicalResult convertIf(mlir::scf::IfOp op);

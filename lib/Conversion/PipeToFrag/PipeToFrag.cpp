@@ -136,11 +136,12 @@ LogicalResult KernelLowering::convertOp(Operation *op) {
       })
       .Case<pipe::AcquireOp, pipe::IssueOp, pipe::JoinOp, pipe::CommitOp,
             pipe::WaitOp, pipe::ReleaseOp, pipe::SendOp, pipe::RecvOp,
-            pipe::NextWorkOp, LoadItemOp, RequestOp, RowMapOp, SliceRowsOp,
-            SliceTileOp, ZeroRowsOp, QKOp, PVOp, PackOp, StateInitOp, RowMaxOp,
-            AlphaOp, ExpOp, RowSumOp, RescaleOp, ExactPrefixOp, CheckOp,
-            FinishOp, MergeTileOp, MergeSinkOp, AddTileOp, ApplyScoreOp,
-            ApplyMaskOp, ApplySinkOp, StoreOp, StorePartialOp, LoadPartialOp>(
+            pipe::TakeTurnOp, pipe::PassTurnOp, pipe::NextWorkOp, LoadItemOp,
+            RequestOp, RowMapOp, SliceRowsOp, SliceTileOp, ZeroRowsOp, QKOp,
+            PVOp, PackOp, StateInitOp, RowMaxOp, AlphaOp, ExpOp, RowSumOp,
+            RescaleOp, ExactPrefixOp, CheckOp, FinishOp, MergeTileOp,
+            MergeSinkOp, AddTileOp, ApplyScoreOp, ApplyMaskOp, ApplySinkOp,
+            StoreOp, StorePartialOp, LoadPartialOp>(
           [&](auto op) { return convert(op); })
       .Default([&](Operation *op) -> LogicalResult {
         bool scalar =

@@ -10,6 +10,14 @@
 // Votes: one role alone asks its CTA; a replica asks its warpgroup on a named
 // barrier of its own.
 //
+// Turns of replicas go round on another named barrier each:
+//
+//   pipe.take_turn   -> frag.barrier_sync first + rank     both: the replica and
+//   pipe.pass_turn   -> frag.barrier_arrive first + next   the one before it
+//
+// Replica 0 has the first turn because the last one passes it at the start; the
+// turn that the last one passes at the end is left over.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
@@ -19,6 +27,7 @@ using namespace attn;
 
 static constexpr int32_t warpgroup = 4;
 static constexpr int32_t lastNamedBarrier = 15;
+static constexpr int32_t warpSize = 32;
 
 LogicalResult KernelLowering::setUp(pipe::RolesOp roles) {
   SmallVector<pipe::ChannelOp> ops;
@@ -75,7 +84,7 @@ LogicalResult KernelLowering::convertRole(pipe::RolesOp op, unsigned index) {
                                                    : frag::RegistersDir::Inc,
                                  registers);
   channels->enter(role);
-  if (failed(convertBlock(body.front())))
+  if (failed(startTurns(body)) || failed(convertBlock(body.front())))
     return failure();
   // The queue is given back by whoever took from it.
   WalkResult takes = body.walk([](pipe::NextWorkOp work) {
@@ -114,15 +123,64 @@ FailureOr<Value> KernelLowering::vote(Value vec, Operation *op) {
     return op->emitOpError()
            << "asks the " << role.warps << " warps of role '" << role.name()
            << "' but a vote is built for " << warpgroup;
-  if (role.voteBarrier == 0) {
-    role.voteBarrier = namedBarriers + 1;
-    namedBarriers += role.replicas();
-  }
-  assert(namedBarriers <= lastNamedBarrier &&
-         "a block has 8 warpgroups at most");
+  if (role.voteBarrier == 0 && failed(nameBarriers(op, role.voteBarrier)))
+    return failure();
   return Value(frag::AnyOp::create(b, op->getLoc(), b.getI1Type(), vec,
                                    frag::VoteScope::Warpgroup,
                                    b.getI32IntegerAttr(role.voteBarrier),
                                    role.rank)
                    .getResult());
+}
+
+//===----------------------------------------------------------------------===//
+// Turns
+//===----------------------------------------------------------------------===//
+
+/// Takes a named barrier for each replica of the role.
+LogicalResult KernelLowering::nameBarriers(Operation *op, int32_t &first) {
+  first = namedBarriers + 1;
+  namedBarriers += role.replicas();
+  if (namedBarriers > lastNamedBarrier)
+    return op->emitOpError() << "needs named barrier " << namedBarriers
+                             << " but the last one is " << lastNamedBarrier;
+  return success();
+}
+
+/// Threads of a replica and of its neighbour.
+static int32_t turnThreads(const RoleInfo &role) {
+  return 2 * role.warps * warpSize;
+}
+
+LogicalResult KernelLowering::startTurns(Region &body) {
+  pipe::TakeTurnOp first;
+  body.walk([&](pipe::TakeTurnOp op) { first = first ? first : op; });
+  if (!first || role.replicas() == 1)
+    return success();
+  if (failed(nameBarriers(first, role.turnBarrier)))
+    return failure();
+  Scalars s{b, first.getLoc()};
+  Value last =
+      s.cmp(arith::CmpIPredicate::eq, role.rank, s.i32(role.replicas() - 1));
+  role.nextRank = s.select(last, s.i32(0), s.add(role.rank, s.i32(1)));
+  auto ifOp = scf::IfOp::create(b, first.getLoc(), last,
+                                /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&ifOp.getThenRegion().front());
+  frag::BarrierArriveOp::create(b, first.getLoc(), role.turnBarrier,
+                                /*rank=*/Value(), turnThreads(role));
+  return success();
+}
+
+LogicalResult KernelLowering::convert(pipe::TakeTurnOp op) {
+  if (role.turnBarrier)
+    frag::BarrierSyncOp::create(b, op.getLoc(), role.turnBarrier, role.rank,
+                                turnThreads(role));
+  return success();
+}
+
+LogicalResult KernelLowering::convert(pipe::PassTurnOp op) {
+  if (role.turnBarrier)
+    frag::BarrierArriveOp::create(b, op.getLoc(), role.turnBarrier,
+                                  role.nextRank, turnThreads(role));
+  return success();
 }

@@ -416,39 +416,3 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.return
 }
-
-// -----
-
-!Q = !attn.tensor<query, bf16, heads = 4, dim = 64, ragged>
-!K = !attn.tensor<key, bf16, heads = 4, dim = 64, ragged>
-!V = !attn.tensor<value, bf16, heads = 4, dim = 64, ragged>
-!O = !attn.tensor<output, bf16, heads = 4, dim = 64, ragged>
-!Qt = !attn.tile<128x64xbf16>
-!KV = !attn.tile<64x64xbf16>
-!S = !attn.tile<128x64xf32>
-!P = !attn.tile<128x64xbf16>
-!R = !attn.rowvec<128xf32>
-#sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_rows", merge = "kernel", epilogue = "quad_transpose",
-  pipe = #pipe.schedule<roles = [#pipe.role<"load", warps = 1, replicas = 1, regs = 24>, #pipe.role<"compute", warps = 4, replicas = 2, regs = 240>], place = {default = "compute", load_kv = "load", load_query = "load"}, agents = {load_kv = "tma", load_query = "tma", pv = "mma", qk = "mma"}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32, verdict = 3 : i32, work = 2 : i32}, skew = {pv = 1 : i32}, handover = "none", persist = "often", unroll = 1>>
-// expected-error @+1 {{persist = "often" is not known (known: static, dynamic)}}
-attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
-  attn.return
-}
-
-// -----
-
-!Q = !attn.tensor<query, bf16, heads = 4, dim = 64, ragged>
-!K = !attn.tensor<key, bf16, heads = 4, dim = 64, ragged>
-!V = !attn.tensor<value, bf16, heads = 4, dim = 64, ragged>
-!O = !attn.tensor<output, bf16, heads = 4, dim = 64, ragged>
-!Qt = !attn.tile<128x64xbf16>
-!KV = !attn.tile<64x64xbf16>
-!S = !attn.tile<128x64xf32>
-!P = !attn.tile<128x64xbf16>
-!R = !attn.rowvec<128xf32>
-#sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_rows", merge = "kernel", epilogue = "quad_transpose",
-  pipe = #pipe.schedule<roles = [#pipe.role<"load", warps = 1, replicas = 1, regs = 24>, #pipe.role<"compute", warps = 4, replicas = 2, regs = 240>], place = {default = "compute", load_kv = "load", load_query = "load"}, agents = {load_kv = "tma", load_query = "tma", pv = "mma", qk = "mma"}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32, verdict = 3 : i32, work = 2 : i32}, skew = {pv = 1 : i32}, handover = "toss", persist = "dynamic", unroll = 1>>
-// expected-error @+1 {{handover = "toss" is not known (known: none, ring)}}
-attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
-  attn.return
-}

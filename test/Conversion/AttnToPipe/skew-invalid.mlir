@@ -47,7 +47,7 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
 #all = #pipe.role<"all", warps = 8, replicas = 1, regs = 0>
 #sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
   pipe = unit>
-// expected-error @+1 {{pipe-skew needs a #pipe.schedule but the schedule has pipe = unit}}
+// expected-error @+1 {{pipe-skew-products needs a #pipe.schedule but the schedule has pipe = unit}}
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.return
 }

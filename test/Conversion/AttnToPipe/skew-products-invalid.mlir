@@ -18,7 +18,8 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
     %rows = attn.row_map request %req head %head row0 %row0 rows %nrows q_begin %qb q_len %ql kv_len %kl pack 1 : !attn.rows<128>
     %b0 = arith.constant 0 : i32
     %c64 = arith.constant 64 : i32
-    %n = arith.subi %kv1, %kv0 : i32
+    %n0 = arith.subi %kv1, %kv0 : i32
+    %n = arith.maxsi %n0, %b0 : i32
     %b1 = arith.divui %n, %c64 : i32
     %b2 = arith.ceildivui %n, %c64 : i32
     %qt = attn.load_query %q, %rows : !Q, !attn.rows<128> -> !Qt
@@ -64,7 +65,8 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
     %rows = attn.row_map request %req head %head row0 %row0 rows %nrows q_begin %qb q_len %ql kv_len %kl pack 1 : !attn.rows<128>
     %b0 = arith.constant 0 : i32
     %c64 = arith.constant 64 : i32
-    %n = arith.subi %kv1, %kv0 : i32
+    %n0 = arith.subi %kv1, %kv0 : i32
+    %n = arith.maxsi %n0, %b0 : i32
     %b1 = arith.divui %n, %c64 : i32
     %b2 = arith.ceildivui %n, %c64 : i32
     %qt = attn.load_query %q, %rows : !Q, !attn.rows<128> -> !Qt
@@ -113,7 +115,8 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
     %rows = attn.row_map request %req head %head row0 %row0 rows %nrows q_begin %qb q_len %ql kv_len %kl pack 1 : !attn.rows<128>
     %b0 = arith.constant 0 : i32
     %c64 = arith.constant 64 : i32
-    %n = arith.subi %kv1, %kv0 : i32
+    %n0 = arith.subi %kv1, %kv0 : i32
+    %n = arith.maxsi %n0, %b0 : i32
     %b1 = arith.divui %n, %c64 : i32
     %b2 = arith.ceildivui %n, %c64 : i32
     %qt = attn.load_query %q, %rows : !Q, !attn.rows<128> -> !Qt

@@ -39,9 +39,9 @@
 // CHECK: attn.copy_query
 // One loop for both classes; a V that is ragged is joined and cleared.
 // CHECK: scf.for
+// CHECK: %[[RAGGED:.*]] = arith.cmpi slt
 // CHECK: pipe.acquire %[[K]]
-// CHECK: arith.cmpi slt
-// CHECK-NEXT: scf.if
+// CHECK: scf.if %[[RAGGED]]
 // CHECK: pipe.acquire %[[V]]
 // CHECK: %[[D:.*]] = pipe.join
 // CHECK: attn.zero_rows %[[S:.*]] from
@@ -78,7 +78,8 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
     %rows = attn.row_map request %req head %head row0 %row0 rows %nrows q_begin %qb q_len %ql kv_len %kl pack 1 : !attn.rows<128>
     %b0 = arith.constant 0 : i32
     %c64 = arith.constant 64 : i32
-    %n = arith.subi %kv1, %kv0 : i32
+    %n0 = arith.subi %kv1, %kv0 : i32
+    %n = arith.maxsi %n0, %b0 : i32
     %b1 = arith.divui %n, %c64 : i32
     %b2 = arith.ceildivui %n, %c64 : i32
     %qt = attn.load_query %q, %rows : !Q, !attn.rows<128> -> !Qt
@@ -118,6 +119,7 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
 // CHECK: arith.andi %[[W2]], %[[W1]]
 // CHECK: arith.select %{{.*}}, %c-2
 // CHECK: }, (%{{.*}}) {
+// CHECK: attn.slice_rows
 // CHECK: %[[EXACT:.*]] = arith.cmpi ne
 // CHECK: attn.exact_prefix {{.*}}, %[[EXACT]] {pipe.at_most = array<i32: 3, 4>}
 // CHECK: %[[GOOD:.*]] = attn.check
@@ -131,7 +133,8 @@ attn.kernel @speculates(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !att
     %rows = attn.row_map request %req head %head row0 %row0 rows %nrows q_begin %qb q_len %ql kv_len %kl pack 1 : !attn.rows<128>
     %b0 = arith.constant 0 : i32
     %c64 = arith.constant 64 : i32
-    %n = arith.subi %kv1, %kv0 : i32
+    %n0 = arith.subi %kv1, %kv0 : i32
+    %n = arith.maxsi %n0, %b0 : i32
     %b1 = arith.divui %n, %c64 : i32
     %b2 = arith.ceildivui %n, %c64 : i32
     %qt = attn.load_query %q, %rows : !Q, !attn.rows<128> -> !Qt

@@ -82,6 +82,13 @@ func.func private @f() attributes {s = #pipe.schedule<roles = [#a], place = {},
 // -----
 
 #a = #pipe.role<"a", warps = 1, replicas = 1, regs = 0>
+// expected-error @+1 {{handover must be "none" or "ring" but is "toss"}}
+func.func private @f() attributes {s = #pipe.schedule<roles = [#a], place = {},
+  agents = {}, atoms = {}, channels = {}, skew = {}, handover = "toss", persist = "static", unroll = 1>}
+
+// -----
+
+#a = #pipe.role<"a", warps = 1, replicas = 1, regs = 0>
 // expected-error @+1 {{unroll must be at least 1 but is 0}}
 func.func private @f() attributes {s = #pipe.schedule<roles = [#a], place = {},
   agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 0>}

@@ -169,6 +169,8 @@ TEST_F(Overrides, Mistakes) {
   // The attributes' own verifiers.
   EXPECT_EQ(failure("channels.k=0"),
             "depth of 'k' must be an i32 of at least 1 but is 0 : i32");
+  EXPECT_EQ(failure("handover=toss"),
+            "handover must be \"none\" or \"ring\" but is \"toss\"");
   EXPECT_EQ(failure("tile_q=-128"),
             "tile_q and tile_k must be at least 1, got -128 and 64");
 }
@@ -272,7 +274,8 @@ TEST_F(Overrides, RolesFollowTheTile) {
   EXPECT_EQ(roleOf("tile_q=192", 1).getRegs(), 160);
   EXPECT_EQ(roleOf("tile_q=256", 0).getRegs(), 32);
   EXPECT_EQ(roleOf("tile_q=64", 1).getReplicas(), 1);
-  EXPECT_EQ(roleOf("tile_q=192,roles=a:1+b:4:2:240", 1).getReplicas(), 2);
+  EXPECT_EQ(roleOf("tile_q=192,roles=load:1+compute:4:2:240", 1).getReplicas(),
+            2);
   EXPECT_EQ(roleOf("tile_q=100", 1).getReplicas(), 2);
   EXPECT_EQ(roleOf("kv_order=ascending", 1).getReplicas(), 2);
 }
@@ -300,7 +303,8 @@ TEST_F(Overrides, RefusalsOfRoles) {
   EXPECT_EQ(refuse("epilogue=direct"),
             "epilogue = direct is not built for sm_90a (built: "
             "quad_transpose)");
-  EXPECT_EQ(refuse("roles=load:1"), "schedule has 1 roles but sm_90a needs 2");
+  EXPECT_EQ(refuse("roles=load:1+compute:4+third:1"),
+            "schedule has 3 roles but sm_90a needs 2");
   EXPECT_EQ(refuse("place.load_query=compute"),
             "load_kv is placed in load and load_query in compute but both need "
             "one beside compute");
@@ -326,10 +330,6 @@ TEST_F(Overrides, RefusalsOfRoles) {
             "skew.pv = 2 is not built for sm_90a (built: pv = 1)");
   EXPECT_EQ(refuse("skew.load_kv=-1"),
             "skew.load_kv = -1 is not built for sm_90a (built: pv = 1)");
-  EXPECT_EQ(refuse("persist=often"),
-            "persist = often is not known (known: static, dynamic)");
-  EXPECT_EQ(refuse("handover=toss"),
-            "handover = toss is not known (known: none, ring)");
   EXPECT_EQ(refuse("atoms.pv=wgmma.m64n64k16"),
             "atoms.pv is wgmma.m64n64k16 but the product has 128 columns: "
             "wgmma.m64n128k16");

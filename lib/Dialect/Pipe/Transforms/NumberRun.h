@@ -70,8 +70,7 @@ private:
 /// The channel that a slot belongs to, or null.
 ChannelOp channelOf(mlir::Value slot);
 
-/// Runs the roles of one op beside each other, for one seed: each goes as far
-/// as its channels let it.  Fails with a diagnostic if they block one another
+/// Runs the roles of one op beside each other, for one seed.  Fails with a diagnostic if they block one another
 /// or a slot is left in use.
 mlir::LogicalResult runNetwork(RolesOp roles, uint32_t seed);
 

@@ -1,7 +1,7 @@
 """Prints a variant of the worked SM90 prefill (test/Sim/Inputs/prefill-sm90.*).
 
     variant.py problem|pipe [dim=64] [dim_v=..] [tile_k=64] [replicas=3] [pack=1] [stages=4]
-               [q_stages=1] [order=static_order] [exact] [dense] [unmasked] [sink] [mma]
+               [q_stages=1] [order=static_order] [handover=ring] [exact] [dense] [unmasked] [sink] [mma]
 
 `problem` is level L0, `pipe` the kernel of level L2 for it: the worked text with other numbers
 and, for `exact`, without the frozen loop and its verdicts.  Each edit must find its place.
@@ -12,6 +12,7 @@ import re
 import sys
 
 INPUTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[os.pardir] * 3, "Sim", "Inputs")
+WORDS = ("order", "handover")
 FLAGS = ("exact", "dense", "unmasked", "sink", "mma")
 
 
@@ -99,6 +100,7 @@ def pipe(o):
         t.edit(r"%rank", "%c0")
     if o["mma"]:
         synchronous(t)
+    t.edit(r'handover = "none"', f'handover = "{o["handover"]}"', 1)
     t.edit(r"next_work dynamic", f"next_work {o['order']}", 2)
     if o["unmasked"]:
         t.edit(r"bounds = \[.*\]>", "bounds = []>", 1)
@@ -141,10 +143,10 @@ def synchronous(t):
 
 def main():
     what, options = sys.argv[1], {"dim": 128, "tile_k": 128, "replicas": 2, "pack": 4, "stages": 2, "q_stages": 2,
-                                  "order": "dynamic"} | {flag: False for flag in FLAGS}
+                                  "order": "dynamic", "handover": "none"} | {flag: False for flag in FLAGS}
     for word in sys.argv[2:]:
         name, _, value = word.partition("=")
-        options[name] = True if name in FLAGS else value if name == "order" else int(value)
+        options[name] = True if name in FLAGS else value if name in WORDS else int(value)
     options.setdefault("dim_v", options["dim"])
     if what == "problem":
         t = Text("prefill-sm90.mlir")
