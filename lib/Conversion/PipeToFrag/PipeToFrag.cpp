@@ -163,6 +163,16 @@ LogicalResult KernelLowering::convertOp(Operation *op) {
 namespace {
 
 struct PipeToFrag : public attn::impl::PipeToFragBase<PipeToFrag> {
+  /// A merge kernel is launched with the struct of the kernel that it follows.
+  static void shareParameters(MutableArrayRef<KernelOp> kernels,
+                              MutableArrayRef<frag::KernelOp> made) {
+    for (auto [kernel, merge] : llvm::zip(kernels, made))
+      if (auto merged = kernel.getMergeOfAttr())
+        for (frag::KernelOp other : made)
+          if (other.getSymName() == merged.getValue())
+            merge.setParamsBytes(other.getParamsBytes());
+  }
+
   void runOnOperation() override {
     SmallVector<KernelOp> kernels(getOperation().getOps<KernelOp>());
     SmallVector<frag::KernelOp> made;
@@ -176,6 +186,7 @@ struct PipeToFrag : public attn::impl::PipeToFragBase<PipeToFrag> {
       }
       made.push_back(*result);
     }
+    shareParameters(kernels, made);
     for (KernelOp kernel : kernels)
       kernel.erase();
     for (VariantOp variant :
