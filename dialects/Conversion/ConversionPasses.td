@@ -100,8 +100,11 @@ def PipeToFrag : Pass<"pipe-to-frag", "::mlir::ModuleOp"> {
 def FragToNVVM : Pass<"frag-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "fragments to LLVM and NVVM";
   let description = [{
-    **Requires:** L3 with allocated shared memory.
-    **Establishes:** only llvm and nvvm; math that the back end cannot select is gone.
+    **Requires:** L3 with allocated shared memory; warps of a role are a power of two
+    from a multiple of it on.
+    **Establishes:** only llvm and nvvm; math that the back end cannot select is gone;
+    a kernel with roles has one CTA an SM at least, one with tensor maps a parameter
+    struct aligned to 64 bytes.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
                            "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect",

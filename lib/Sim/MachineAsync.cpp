@@ -69,9 +69,9 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
     const char *source =
         reinterpret_cast<const char *>(map.base) + element * bytes;
     for (unsigned col = 0; col < swizzle.getCols(); col += 16 / bytes)
-      chunks.push_back({inside && col < map.extent[0] ? source + col * bytes
-                                                      : nullptr,
-                        base + swizzle.byteOffset(row, col)});
+      chunks.push_back(
+          {inside && col < map.extent[0] ? source + col * bytes : nullptr,
+           base + swizzle.byteOffset(row, col)});
   }
   // In one or two parts, each of which lands by itself.
   size_t parts = machine.coin() ? 2 : 1;
@@ -88,7 +88,8 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
     Order landed = started;
     landed.seen.set(by.actor, by.step);
     std::vector<Chunk> part(chunks.begin() + begin, chunks.begin() + end);
-    machine.fibers.addAction([cta = &warp.cta, op, bars, barSlot,
+    int64_t landing = int64_t(part.size()) * 16;
+    uint64_t number = machine.fibers.addAction([cta = &warp.cta, op, bars, barSlot,
                               phase = bar.phase, part = std::move(part),
                               landed = std::move(landed)] {
       if (cta->live == 0) {
@@ -106,6 +107,7 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
       (void)landBytes(*cta, op, *bars, barSlot, phase,
                       int64_t(part.size()) * 16, landed);
     });
+    machine.onCopy(warp, op, number, landing);
   }
   return machine.yield();
 }

@@ -79,8 +79,7 @@ static uint32_t tokensOf(const workload::Tensor &tensor, int32_t heads,
   return uint32_t((tensor.elements - last) / tensor.strides.token + 1);
 }
 
-/// Tensor maps of a kernel at L3.
-static bool completeParams(Case &c, frag::KernelOp kernel, std::string &error) {
+bool attn::completeParams(Case &c, frag::KernelOp kernel, std::string &error) {
   MutableArrayRef<char> params =
       c.launch.extend(size_t(kernel.getParamsBytes()));
   const emit::Kernel &k = c.kernel;

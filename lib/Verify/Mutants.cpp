@@ -187,9 +187,8 @@ attn::verifyMutants(ModuleOp source, ModuleOp lowered, StringRef level,
   OwningOpRef<ModuleOp> pipe, frag;
   if (!lowered) {
     pipe = lowerTo(origin, lowering, Level::Pipe);
-    bool below = lowestLevel(options.target) >= Level::Frag;
-    frag = pipe && below ? lowerTo(origin, lowering, Level::Frag) : nullptr;
-    if (!pipe || (below && !frag))
+    frag = pipe ? lowerTo(origin, lowering, Level::Frag) : nullptr;
+    if (!frag)
       return failure();
   }
   std::vector<MutantResult> results;

@@ -142,9 +142,8 @@ attn::verifyEachLevel(ModuleOp source, const VerifyOptions &options) {
   OwningOpRef<ModuleOp> pipe, frag;
   if (options.target != "cpu") {
     pipe = lowerFrom(*tiles, addRolePasses);
-    bool below = lowestLevel(options.target) >= Level::Frag;
-    frag = pipe && below ? lowerFrom(*pipe, addFragmentPasses) : nullptr;
-    if (!pipe || (below && !frag))
+    frag = pipe ? lowerFrom(*pipe, addFragmentPasses) : nullptr;
+    if (!frag)
       return failure();
   }
   std::vector<LevelResult> results;

@@ -52,9 +52,6 @@ struct CompileOptions {
 /// Milliseconds a stage took, in order.
 using StageTimes = std::vector<std::pair<std::string, double>>;
 
-/// How far a target is built: a level below is refused by name.
-Level lowestLevel(llvm::StringRef target);
-
 /// A clone of the module at a level.  Null after diagnostics.
 mlir::OwningOpRef<mlir::ModuleOp>
 lowerTo(mlir::ModuleOp source, const LoweringOptions &options, Level level);
@@ -78,6 +75,10 @@ mlir::FailureOr<std::string> compileToPTX(mlir::ModuleOp source,
 
 /// Name, shapes, parameters, hooks of a kernel with block map and variant.
 mlir::FailureOr<emit::Kernel> describeKernel(mlir::Operation *kernel);
+
+/// What a launch of the specialisation needs, from its kernels at the fragment
+/// level: threads, shared memory, parameter struct, tensor maps, order of work.
+void describeLaunch(mlir::ModuleOp module, emit::Specialisation &s);
 
 /// Work and data movement of each kernel for the target, as text; see
 /// docs/report.md for the formulas.

@@ -30,6 +30,7 @@
 namespace attn::sim {
 
 struct FragCache;
+class Timing;
 
 /// What is decoded once a kernel and kept between its runs.  Must not outlive
 /// the kernel, and is void after the kernel has been changed.
@@ -51,6 +52,10 @@ struct MachineOptions {
   int32_t ctas = 1;
   uint64_t maxSteps = 20000000;
   MachineCache *cache = nullptr; ///< may be null
+  /// False: tiles are blank (see MachineBlank.cpp), and each vote says `vote`.
+  bool values = true;
+  bool vote = false;
+  Timing *timing = nullptr; ///< set by timeMachine
 };
 
 /// Runs all CTAs of a `frag.kernel`.

@@ -107,7 +107,7 @@ module {
     frag.role_dispatch [#frag.role<"load", first_warp = 0, warps = 4, active = 1, replicas = 1>,
                         #frag.role<"compute", first_warp = 4, warps = 4, active = 4, replicas = 2>] {
       // ---------------------------------------------------------------- load
-      frag.set_registers dec 40
+      frag.set_registers dec 24
       %pw = frag.pos phase 1 : !pos2
       %px = frag.pos phase 1 : !pos3
       %pt = frag.pos phase 0 : !pos1
@@ -297,7 +297,7 @@ module {
       frag.next_work_done %queue : !frag.ptr<i32>
     }, (%rank) {
       // ------------------------------------------------------------- compute
-      frag.set_registers inc 232
+      frag.set_registers inc 240
       %pr = frag.pos phase 0 : !pos2
       %px = frag.pos phase 0 : !pos3                     // a writer, but only its slot matters
       %rbase = arith.muli %rank, %c64 : i32
