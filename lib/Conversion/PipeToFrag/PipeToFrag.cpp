@@ -176,6 +176,12 @@ struct PipeToFrag : public attn::impl::PipeToFragBase<PipeToFrag> {
       }
       made.push_back(*result);
     }
+    // A kernel and its merge kernel are launched with one parameter struct.
+    for (auto [kernel, result] : llvm::zip_equal(kernels, made))
+      if (FlatSymbolRefAttr of = kernel.getMergeOfAttr())
+        for (frag::KernelOp other : made)
+          if (other.getSymName() == of.getValue())
+            result.setParamsBytes(other.getParamsBytes());
     for (KernelOp kernel : kernels)
       kernel.erase();
     for (VariantOp variant :
