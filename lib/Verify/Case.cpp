@@ -167,13 +167,23 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
   return result;
 }
 
+/// Fragments of several roles wait for each other: no lock step runs them.
+static bool needsSchedule(ModuleOp module) {
+  return module
+      ->walk([](frag::RoleDispatchOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 LevelResult attn::interpretSeeds(Case &c, ModuleOp module, StringRef level,
                                  const VerifyOptions &options) {
-  if (options.seeds <= 0)
+  int32_t seeds = options.seeds;
+  if (seeds <= 0 && needsSchedule(module))
+    seeds = 1;
+  if (seeds <= 0)
     return interpret(c, module, level, options);
   sim::MachineCache cache;
   LevelResult result;
-  for (int32_t i = 0; i < options.seeds; ++i) {
+  for (int32_t i = 0; i < seeds; ++i) {
     Turn turn;
     turn.kind = options.kind;
     turn.seed = options.firstSeed + uint64_t(i);
