@@ -6,15 +6,15 @@
 //   %rows = attn.row_map ... rows %nrows : !attn.rows<128>
 //   load, merge, store tile<128x128xf32>
 //   ->
-//   scf.for %turn = 0 to ceil(%nrows / 64) {
-//     %some = attn.slice_rows %rows[%turn] of 2
-//     load, merge, store tile<64x128xf32>
+//   scf.for %turn = 0 to ceil(%nrows / 32) {
+//     %some = attn.slice_rows %rows[%turn] of 4
+//     load, merge, store tile<32x128xf32>
 //   }
 //
 // Rows behind the last live one cost nothing.
 //
 // Invariant: a tile takes few registers of a thread, whatever tile_q and the head
-// dim are: `tileRegisters`, or what a row a half-warp takes.
+// dim are: `tileRegisters`, or those of one row a half-warp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,9 +29,12 @@
 using namespace mlir;
 using namespace attn;
 
-/// Two CTAs fit into a multiprocessor and hide each other's latency.
+/// Two tiles, their rows and addresses in 64 registers: four CTAs fit into a
+/// multiprocessor and hide each other's latency.
 static constexpr int32_t mergeWarps = 8;
 static constexpr int32_t tileRegisters = 16;
+/// Rows that a warp holds at once.
+static constexpr int32_t warpRows = 2;
 
 pipe::RoleAttr attn::mergeRole(MLIRContext *context) {
   return pipe::RoleAttr::get(context, StringAttr::get(context, "all"),
@@ -40,8 +43,10 @@ pipe::RoleAttr attn::mergeRole(MLIRContext *context) {
 
 /// The largest power of two that divides the rows and whose tile fits.
 static int32_t rowsOfTurn(int32_t rows, int32_t cols) {
-  int32_t fit = mergeWarps * 32 * tileRegisters / cols;
-  return std::min<int32_t>(llvm::bit_floor<uint32_t>(fit), rows & -rows);
+  uint32_t fit = mergeWarps * 32 * tileRegisters / cols;
+  int32_t held =
+      llvm::bit_floor(std::max<uint32_t>(fit, mergeWarps * warpRows));
+  return std::min(held, rows & -rows);
 }
 
 void attn::takeRowsInTurns(Block *record) {
