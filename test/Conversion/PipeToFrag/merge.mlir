@@ -11,7 +11,7 @@
 // CHECK-NEXT: %[[ROW:.*]] = arith.addi %[[FIRST]], %[[R]]
 // CHECK-NEXT: %[[WIDE:.*]] = arith.extui %[[ROW]]
 // CHECK-NEXT: %[[AT:.*]] = arith.addi %[[BASE]], %[[WIDE]]
-// CHECK-NEXT: arith.muli %[[AT]], %c64_i64
+// CHECK: arith.muli %[[AT]], %c64_i64
 // CHECK-NEXT: arith.cmpi slt, %[[ROW]]
 // CHECK: frag.load {{.*}} -> <64x64xf32, #frag.layout<"row_c", warps = 8>>
 // CHECK: scf.for {{.*}} -> (!frag.reg<64x64xf32, #frag.layout<"row_c", warps = 8>>, !frag.vec<64xf32, #frag.layout<"row_c", warps = 8>>)
