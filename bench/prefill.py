@@ -46,11 +46,11 @@ class Ours:
         self.kernel = attn_mlir.Kernel(device, bundle, "prefill", specialisation=index)
         self.plan = attn_mlir.Plan(self.kernel)
         self.plan.plan(q_lens=[tokens] * batch, kv_lens=[k.shape[2]] * batch)
-        self.args = [tensor.transpose(1, 2) for tensor in (q, k, v, o)] + [lse.transpose(1, 2)]
-        self.stream = torch.cuda.current_stream().cuda_stream
+        self.launch = self.plan.bind(*(tensor.transpose(1, 2) for tensor in (q, k, v, o, lse)),
+                                     stream=torch.cuda.current_stream().cuda_stream)
 
     def __call__(self):
-        self.plan.run(*self.args, stream=self.stream)
+        self.launch()
 
 
 class Prototype:
