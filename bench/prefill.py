@@ -47,7 +47,7 @@ CAP = 50.0
 
 
 @functools.lru_cache(None)
-def SLOPE(heads):
+def alibi_slopes(heads):
     """ALiBi's slopes, 2^(-8 (h + 1) / heads)."""
     return torch.exp2(-8.0 * torch.arange(1, heads + 1, device="cuda") / heads)
 
@@ -61,7 +61,7 @@ class Ours:
         self.plan = attn_mlir.Plan(self.kernel)
         self.plan.plan(q_lens=[tokens] * batch, kv_lens=[k.shape[2]] * batch)
         # A table of a head each: the slopes of ALiBi.
-        tables = {table.name: SLOPE(q.shape[1]) for table in self.kernel.info.tables}
+        tables = {table.name: alibi_slopes(q.shape[1]) for table in self.kernel.info.tables}
         self.launch = self.plan.bind(*(tensor.transpose(1, 2) for tensor in (q, k, v, o, lse)),
                                      tables=tables,
                                      stream=torch.cuda.current_stream().cuda_stream)
@@ -132,7 +132,7 @@ class Prototype:
 def flex(q, k, v, mask, score, window):
     """FlexAttention for the shape, compiled; a call."""
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-    tokens, slope = q.shape[2], SLOPE(q.shape[1])
+    tokens, slope = q.shape[2], alibi_slopes(q.shape[1])
 
     def visible(b, h, i, j):
         near = i >= j
@@ -165,7 +165,7 @@ def errors(o, lse, q, k, v, mask, window, score="plain"):
         if score == "softcap":
             scores = CAP * torch.tanh(scores / CAP)
         if score == "alibi":
-            scores += SLOPE(heads)[h] * (position[None] - rows[:, None])
+            scores += alibi_slopes(heads)[h] * (position[None] - rows[:, None])
         if mask != "dense":
             hidden = position[None] > rows[:, None]
             if mask == "window":
