@@ -49,6 +49,8 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
     return machine.violate(Verdict::Race, op,
                            describe(*bars, barSlot, 0) +
                                " is used before it was initialised");
+  if (failed(inPhase(warp, op, *bars, barSlot, 0)))
+    return failure();
   int64_t bytes = frag::bytesOf(type.getElement());
   int64_t run = type.getBox()[0];
   int64_t runs = type.getBoxElements() / run;

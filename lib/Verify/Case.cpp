@@ -100,7 +100,6 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
   if (turn) {
     launch.schedule = turn->kind;
     launch.seed = turn->seed;
-    launch.scheduler = turn->scheduler;
     if (turn->maxSteps)
       launch.maxSteps = turn->maxSteps;
   }
@@ -129,9 +128,9 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
       sim::MachineOptions machine;
       machine.kind = turn->kind;
       machine.seed = turn->seed;
-      machine.scheduler = turn->scheduler;
       machine.ctas = options.ctas;
       machine.cache = cache;
+      machine.reached = entry == c.spec.entry ? turn->reached : nullptr;
       if (turn->maxSteps)
         machine.maxSteps = turn->maxSteps;
       // Steps of both kernels count: limits are set by them.
@@ -157,6 +156,13 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
   return result;
 }
 
+Turn attn::turnOf(const VerifyOptions &options, int32_t n) {
+  Turn turn;
+  turn.kind = options.kinds[size_t(n) % options.kinds.size()];
+  turn.seed = options.firstSeed + uint64_t(n);
+  return turn;
+}
+
 LevelResult attn::interpretSeeds(Case &c, ModuleOp module, StringRef level,
                                  const VerifyOptions &options) {
   if (options.seeds <= 0)
@@ -164,9 +170,7 @@ LevelResult attn::interpretSeeds(Case &c, ModuleOp module, StringRef level,
   sim::MachineCache cache;
   LevelResult result;
   for (int32_t i = 0; i < options.seeds; ++i) {
-    Turn turn;
-    turn.kind = options.kind;
-    turn.seed = options.firstSeed + uint64_t(i);
+    Turn turn = turnOf(options, i);
     result = interpret(c, module, level, options, &turn, &cache);
     result.runs = i + 1;
     if (!result.ok)

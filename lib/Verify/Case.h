@@ -38,10 +38,11 @@ LevelResult judge(Case &c, llvm::StringRef level, bool ran,
 struct Turn {
   sim::ScheduleKind kind = sim::ScheduleKind::RoundRobin;
   uint64_t seed = 0;
-  sim::Scheduler *scheduler = nullptr; ///< not null: in place of both
   uint64_t maxSteps = 0;               ///< 0: the default
   /// Not null: gets the channel ops of each CTA of the kernel (L2).
   std::vector<sim::PipeTrace> *traces = nullptr;
+  /// Not null: gets each op of the kernel that ran (L3).
+  llvm::DenseSet<mlir::Operation *> *reached = nullptr;
 };
 
 /// Runs kernel and merge kernel of a lowered module once; with `turn` under its
@@ -49,6 +50,9 @@ struct Turn {
 LevelResult interpret(Case &c, mlir::ModuleOp module, llvm::StringRef level,
                       const VerifyOptions &options, const Turn *turn = nullptr,
                       sim::MachineCache *cache = nullptr);
+
+/// The schedule of the n-th seed of the options.
+Turn turnOf(const VerifyOptions &options, int32_t n);
 
 /// The same for each seed of the options, up to the first that fails.
 LevelResult interpretSeeds(Case &c, mlir::ModuleOp module,

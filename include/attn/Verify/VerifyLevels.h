@@ -43,7 +43,8 @@ struct VerifyOptions {
   /// a seed from `firstSeed` on.
   int32_t seeds = 0;
   uint64_t firstSeed = 0;
-  sim::ScheduleKind kind = sim::ScheduleKind::Random;
+  /// Of the schedules, in turn.
+  std::vector<sim::ScheduleKind> kinds = {sim::ScheduleKind::Random};
 };
 
 struct LevelResult {
