@@ -102,7 +102,6 @@ static LogicalResult runInit(frag::InitOp op, Warp &warp) {
         for (MBar &bar : bars->bars) {
           bar.ready = true;
           bar.pending = bar.count;
-          bar.completed.seen.set(warp.actor, warp.step());
         }
         continue;
       }
@@ -181,9 +180,8 @@ LogicalResult attn::sim::inPhase(Warp &warp, Operation *op,
       Verdict::Race, op,
       warp.name() + " counts for phase " + Twine(bar.phase) + " of " +
           describe(bars, slot, lane) +
-          (bar.phase ? " and nothing orders it behind the end of phase " +
-                           std::to_string(bar.phase - 1)
-                     : std::string(" and nothing orders it behind frag.init")));
+          " and nothing orders it behind the end of phase " +
+          Twine(bar.phase - 1));
 }
 
 LogicalResult attn::sim::arrive(Warp &warp, Operation *op, BarsObject &bars,

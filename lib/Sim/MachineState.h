@@ -68,7 +68,7 @@ struct MBar {
   int64_t bytes = 0; ///< expected and not landed
   int32_t phase = 0; ///< number of phases completed
   Order arriving;    ///< of the phase that runs
-  Order completed;   ///< of the phase before, at first of frag.init
+  Order completed;   ///< of the phase before
   llvm::SmallVector<Access, 8> waits; ///< for the phase before, one a warp
   struct Arrival {
     uint32_t warp;

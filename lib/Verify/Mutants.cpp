@@ -62,10 +62,11 @@ LogicalResult runControl(Inputs &inputs, ModuleOp module, StringRef level,
   return success();
 }
 
-/// Mutants of L2: each seed as it is and with every speculation redone; one that
-/// none of these finds goes through every interleaving of their traces.
-void runPipe(Input &input, ModuleOp module, const VerifyOptions &options,
-             std::vector<MutantResult> &results) {
+/// Mutants of L2 on one input: each seed as it is and with every speculation
+/// redone; one that none of these finds goes through every interleaving of their
+/// traces.
+std::vector<sim::MutantVerdict> judgePipe(Input &input, ModuleOp module,
+                                          const VerifyOptions &options) {
   Case &c = input.c;
   std::vector<sim::LaunchOptions> launches;
   for (int32_t i = 0; i < options.seeds; ++i)
@@ -88,10 +89,34 @@ void runPipe(Input &input, ModuleOp module, const VerifyOptions &options,
     turn.traces = launch.traces;
     return interpret(c, broken, "pipe", how, &turn).report;
   };
-  for (sim::MutantVerdict &v :
-       sim::judgePipeMutants(module, c.spec.entry, launches, run)) {
+  return sim::judgePipeMutants(module, c.spec.entry, launches, run);
+}
+
+/// Caught on one input, or equivalent on all.
+void runPipe(Inputs &inputs, ModuleOp module, const VerifyOptions &options,
+             std::vector<MutantResult> &results) {
+  std::vector<sim::MutantVerdict> verdicts;
+  for (Input &input : inputs) {
+    auto own = judgePipe(input, module, options);
+    if (verdicts.empty()) {
+      verdicts = std::move(own);
+      continue;
+    }
+    for (auto [v, other] : llvm::zip_equal(verdicts, own)) {
+      if (!v.equivalent && !v.open)
+        continue;
+      if (!other.equivalent && !other.open) {
+        v = std::move(other);
+        continue;
+      }
+      v.states += other.states;
+      v.open |= other.open;
+      v.equivalent = !v.open;
+    }
+  }
+  for (sim::MutantVerdict &v : verdicts) {
     MutantResult result;
-    result.kernel = c.kernel.name;
+    result.kernel = inputs.front().c.kernel.name;
     result.level = "pipe";
     result.name = v.mutant.name;
     result.fate = v.equivalent ? MutantResult::Equivalent
@@ -177,7 +202,7 @@ LogicalResult runLevel(Inputs &inputs, ModuleOp module, StringRef level,
   if (failed(runControl(inputs, module, level, options, reached)))
     return failure();
   if (level == "pipe")
-    runPipe(inputs.front(), module, options, results);
+    runPipe(inputs, module, options, results);
   else
     runFrag(inputs, module, options, reached, results);
   return success();

@@ -21,7 +21,7 @@
 
 namespace attn {
 
-/// What a kernel and its mutants run on; L2 takes the first.
+/// What a kernel and its mutants run on.
 struct SimInput {
   workload::Batch batch;
   float scale = 0; ///< not 0: factor of the scores
