@@ -47,6 +47,13 @@ LogicalResult attn::makeCase(KernelOp kernel, const VerifyOptions &options,
       !out.launch.make(out.workload, out.kernel, out.spec, options.splitKeys,
                        options.ctas, error))
     return kernel.emitError(error);
+  // A visit takes some ten steps a warp.  A kernel that sends words for ever would
+  // otherwise go on for hours.
+  uint64_t visits = 0;
+  for (const attn_work_item &item : out.launch.items())
+    visits += 2 + uint64_t(item.kv_end - item.kv_begin) / out.spec.tileK;
+  out.stepLimit =
+      options.maxSteps ? options.maxSteps : 100000 + 20000 * visits;
   return success();
 }
 
@@ -100,8 +107,7 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
   if (turn) {
     launch.schedule = turn->kind;
     launch.seed = turn->seed;
-    if (turn->maxSteps)
-      launch.maxSteps = turn->maxSteps;
+    launch.maxSteps = turn->maxSteps ? turn->maxSteps : c.stepLimit;
   }
   c.workload.poisonOutputs();
   c.launch.reset();
@@ -131,8 +137,7 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
       machine.ctas = options.ctas;
       machine.cache = cache;
       machine.reached = entry == c.spec.entry ? turn->reached : nullptr;
-      if (turn->maxSteps)
-        machine.maxSteps = turn->maxSteps;
+      machine.maxSteps = launch.maxSteps;
       // Steps of both kernels count: limits are set by them.
       uint64_t before = report.steps;
       report = sim::runMachine(op, c.launch.params(), machine);

@@ -21,6 +21,8 @@ struct Case {
   emit::Specialisation spec;
   workload::Workload workload;
   Launch launch;
+  /// Decisions of a scheduler that no sound run comes near.
+  uint64_t stepLimit = 0;
 };
 
 /// Fills a case from the problem form (block map and schedule present).
@@ -38,7 +40,7 @@ LevelResult judge(Case &c, llvm::StringRef level, bool ran,
 struct Turn {
   sim::ScheduleKind kind = sim::ScheduleKind::RoundRobin;
   uint64_t seed = 0;
-  uint64_t maxSteps = 0;               ///< 0: the default
+  uint64_t maxSteps = 0; ///< 0: see stepLimit
   /// Not null: gets the channel ops of each CTA of the kernel (L2).
   std::vector<sim::PipeTrace> *traces = nullptr;
   /// Not null: gets each op of the kernel that ran (L3).

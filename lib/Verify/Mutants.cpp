@@ -146,7 +146,8 @@ void judge(Inputs &inputs, ModuleOp broken, const VerifyOptions &options,
       if (!run.ok && ++caught == 1)
         result.report = std::move(run.report);
     }
-    if (caught == options.seeds) {
+    // Schedules of several CTAs may share out the items otherwise.
+    if (caught == options.seeds || (caught && options.ctas > 1)) {
       result.fate = MutantResult::Caught;
       return;
     }

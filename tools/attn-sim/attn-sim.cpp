@@ -58,6 +58,11 @@ static cl::opt<int>
           cl::desc("schedules to run pipe and frag under (0: in "
                    "lock step)"),
           cl::cat(category));
+static cl::opt<uint64_t>
+    maxSteps("max-steps", cl::init(0),
+             cl::desc("decisions of a schedule before a run is given up (0: as "
+                      "many as a sound run of the batch can take)"),
+             cl::cat(category));
 static cl::opt<uint64_t> firstSeed("first-seed", cl::init(0),
                                    cl::desc("of the schedules"),
                                    cl::cat(category));
@@ -189,6 +194,7 @@ int main(int argc, char **argv) {
     options.kinds = kinds;
   options.seeds = mutants ? std::max(1, int(seeds)) : int(seeds);
   options.firstSeed = firstSeed;
+  options.maxSteps = maxSteps;
   options.element = dtype;
   options.kvHeads = kvHeads;
   options.splitKeys = splitKeys;
