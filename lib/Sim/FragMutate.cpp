@@ -387,8 +387,8 @@ static void edit(Operation *op, Kind kind) {
                         ? 1
                         : cast<frag::PosType>(pos.getType()).getSlots();
     for (int32_t i = 0; i < steps; ++i)
-      pos = frag::NextOp::create(b, op->getLoc(), pos.getType(), pos)
-                .getResult();
+      pos =
+          frag::NextOp::create(b, op->getLoc(), pos.getType(), pos).getResult();
     wait.getPosMutable().assign(pos);
     return;
   }

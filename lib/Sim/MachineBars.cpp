@@ -143,8 +143,7 @@ static LogicalResult settle(Machine &machine, Operation *op, BarsObject &bars,
       if (!bar.arriving.covers(wait.actor, wait.step))
         return machine.violate(
             Verdict::Race, op,
-            "phase " + Twine(bar.phase) + " of " +
-                describe(bars, slot, lane) +
+            "phase " + Twine(bar.phase) + " of " + describe(bars, slot, lane) +
                 " ends and nothing orders it behind the wait for phase " +
                 Twine(bar.phase - 1) + " by " + machine.actorName(wait.actor),
             &wait);
@@ -267,14 +266,14 @@ static LogicalResult runWait(frag::MbarWaitOp op, Warp &warp) {
         return false;
     return true;
   };
-  auto why = [&machine, bars, slot, lap, over, first] {
+  auto why = [&machine, bars, slot, lap, over, first, until] {
     std::string text = "waits";
     for (int32_t lane = 0; lane < bars->lanes; ++lane)
       if (!over(first[lane]))
         text += (lane ? ", " : " ") + std::string("for phase ") +
                 std::to_string(lap) + " of " + describe(*bars, slot, lane) +
                 ", where " + stateOf(machine, *bars, slot, lane);
-    return text;
+    return until() ? std::string("is under way") : text;
   };
   if (failed(machine.block(op, until, why)))
     return failure();

@@ -378,7 +378,7 @@ Report Machine::run() {
 std::string Machine::otherSide(const Waiter &waiter) {
   Warp *warp = byActor[waiter.id];
   return warp->name() + " " +
-         (waiter.what.empty() ? std::string("does not go on") : waiter.what);
+         (waiter.what.empty() ? std::string("is under way") : waiter.what);
 }
 
 void Machine::judge(Fibers::End end) {

@@ -65,10 +65,10 @@ struct MBar {
   bool ready = false; ///< initialised
   uint32_t count = 0; ///< arrivals a phase
   uint32_t pending = 0;
-  int64_t bytes = 0; ///< expected and not landed
-  int32_t phase = 0; ///< number of phases completed
-  Order arriving;    ///< of the phase that runs
-  Order completed;   ///< of the phase before
+  int64_t bytes = 0;                  ///< expected and not landed
+  int32_t phase = 0;                  ///< number of phases completed
+  Order arriving;                     ///< of the phase that runs
+  Order completed;                    ///< of the phase before
   llvm::SmallVector<Access, 8> waits; ///< for the phase before, one a warp
   struct Arrival {
     uint32_t warp;
@@ -173,7 +173,8 @@ struct Cta {
   llvm::DenseMap<mlir::Operation *, std::shared_ptr<Object>> objects;
   std::vector<std::unique_ptr<Warp>> warps;
   std::map<int32_t, std::shared_ptr<Turn>> turns; ///< by barrier id
-  std::map<int32_t, std::shared_ptr<Turn>> before; ///< the turn before, likewise
+  std::map<int32_t, std::shared_ptr<Turn>>
+      before; ///< the turn before, likewise
   std::vector<std::shared_ptr<BarsObject>> bars;
   int64_t freeRegisters = 0;
   unsigned live = 0;
@@ -240,7 +241,7 @@ public:
   std::vector<std::unique_ptr<Cta>> ctas;
   std::vector<Warp *> byActor;
   uint32_t warps = 0;
-  std::vector<Access> agents; ///< the youngest copy of each
+  std::vector<Access> agents;            ///< the youngest copy of each
   llvm::DenseMap<uint64_t, Cell> global; ///< by address / 2
   int32_t nextItem = 0;                  ///< the dynamic work queue
   /// 16-byte granules of operand A that a warp reads: by op and warp.

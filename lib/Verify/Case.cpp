@@ -52,8 +52,7 @@ LogicalResult attn::makeCase(KernelOp kernel, const VerifyOptions &options,
   uint64_t visits = 0;
   for (const attn_work_item &item : out.launch.items())
     visits += 2 + uint64_t(item.kv_end - item.kv_begin) / out.spec.tileK;
-  out.stepLimit =
-      options.maxSteps ? options.maxSteps : 100000 + 20000 * visits;
+  out.stepLimit = options.maxSteps ? options.maxSteps : 100000 + 20000 * visits;
   return success();
 }
 

@@ -153,11 +153,10 @@ void judge(Inputs &inputs, ModuleOp broken, const VerifyOptions &options,
     }
     if (caught) {
       result.fate = MutantResult::Split;
-      result.reason = "input " + std::to_string(n) + ": " +
-                      std::to_string(caught) + " of " +
-                      std::to_string(options.seeds) +
-                      " schedules give a verdict, one of them: " +
-                      result.report.message;
+      result.reason =
+          "input " + std::to_string(n) + ": " + std::to_string(caught) +
+          " of " + std::to_string(options.seeds) +
+          " schedules give a verdict, one of them: " + result.report.message;
       return;
     }
   }

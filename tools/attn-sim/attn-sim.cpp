@@ -120,8 +120,7 @@ static StringRef levelOf(ModuleOp module) {
 
 /// Prints what became of each mutant; 1 if one lives.
 static int runMutants(ModuleOp source, ModuleOp lowered,
-                      const VerifyOptions &options,
-                      ArrayRef<SimInput> inputs) {
+                      const VerifyOptions &options, ArrayRef<SimInput> inputs) {
   FailureOr<std::vector<MutantResult>> results =
       verifyMutants(source, lowered, lowered ? levelOf(lowered) : StringRef(),
                     options, inputs);
@@ -130,8 +129,7 @@ static int runMutants(ModuleOp source, ModuleOp lowered,
   size_t caught = 0, same = 0, alive = 0;
   std::map<std::string, size_t> verdicts;
   for (const MutantResult &r : *results) {
-    bool lives =
-        r.fate == MutantResult::Alive || r.fate == MutantResult::Split;
+    bool lives = r.fate == MutantResult::Alive || r.fate == MutantResult::Split;
     (r.fate == MutantResult::Caught ? caught : lives ? alive : same)++;
     if (r.fate == MutantResult::Caught)
       ++verdicts[nameOf(r.report.verdict).str()];

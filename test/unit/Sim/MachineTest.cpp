@@ -8,9 +8,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "attn/Sim/Machine.h"
 #include "attn/Dialect/Frag/IR/Frag.h"
 #include "attn/Sim/FragMutate.h"
-#include "attn/Sim/Machine.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -41,14 +41,14 @@ protected:
 
   /// A kernel whose roles `write`, of one warp, and `read`, of `readers` times
   /// one warp, have the given bodies.
-  mlir::OwningOpRef<mlir::ModuleOp> parse(const Shape &s,
-                                          const std::string &write,
-                                          const std::string &read) {
+  mlir::OwningOpRef<mlir::ModuleOp>
+  parse(const Shape &s, const std::string &write, const std::string &read) {
     std::string slots = std::to_string(s.slots);
     std::string readers = std::to_string(s.readers);
     std::string text =
-        "!W = !frag.words<1, slots = " + slots + ">\n!B = !frag.bars<slots = " +
-        slots + ">\n!P = !frag.pos<slots = " + slots + ">\n" +
+        "!W = !frag.words<1, slots = " + slots +
+        ">\n!B = !frag.bars<slots = " + slots +
+        ">\n!P = !frag.pos<slots = " + slots + ">\n" +
         "frag.kernel @k threads " + std::to_string(32 * (1 + s.readers)) +
         R"( smem 128 params 8 {
   %c0 = arith.constant 0 : i32
@@ -63,8 +63,8 @@ protected:
   frag.role_dispatch [
       #frag.role<"write", first_warp = 0, warps = 1, active = 1, replicas = 1>,
       #frag.role<"read", first_warp = 1, warps = 1, active = 1, replicas = )" +
-        readers + ">] {\n" + write + "}, " +
-        (s.readers > 1 ? "(%rank) " : "") + "{\n" + read + "}\n  frag.return\n}\n";
+        readers + ">] {\n" + write + "}, " + (s.readers > 1 ? "(%rank) " : "") +
+        "{\n" + read + "}\n  frag.return\n}\n";
     auto module = mlir::parseSourceString<mlir::ModuleOp>(
         text, mlir::ParserConfig(&context));
     EXPECT_TRUE(module) << text;
@@ -140,16 +140,16 @@ TEST_F(MachineTest, OneRunStandsForAll) {
       options.maxSteps = 10000;
       sim::Report own = run(*broken);
       for (uint64_t seed = 0; seed < 12; ++seed) {
-        options.kind = seed % 2 ? ScheduleKind::Random
-                                : ScheduleKind::Adversarial;
+        options.kind =
+            seed % 2 ? ScheduleKind::Random : ScheduleKind::Adversarial;
         options.seed = seed;
         sim::Report other = run(*broken, options);
-        EXPECT_EQ(own.ok(), other.ok())
-            << name << ": " << own.str() << "\n" << other.str();
+        EXPECT_EQ(own.ok(), other.ok()) << name << ": " << own.str() << "\n"
+                                        << other.str();
       }
       sim::Report found = search(*broken, s);
-      EXPECT_EQ(own.ok(), found.ok())
-          << name << ": " << own.str() << "\n" << found.str();
+      EXPECT_EQ(own.ok(), found.ok()) << name << ": " << own.str() << "\n"
+                                      << found.str();
       (own.ok() ? equivalent : caught)++;
       if (own.ok())
         std::cout << "equivalent: " << name << "\n";
@@ -208,6 +208,35 @@ TEST_F(MachineTest, NamedBarrierOfTwoGroups) {
                                 "behind the turn before, of role"),
             std::string::npos)
       << report.str();
+}
+
+// Three warps take turns: each waits at its own barrier, to which the one before
+// it comes.  No mbarrier, and no false alarm.
+TEST_F(MachineTest, HandoverRing) {
+  auto module = parse({1, 3, 4}, "", R"(
+      %p = frag.pos phase 0 : !P
+      %c3 = arith.constant 3 : i32
+      %up = arith.addi %rank, %c1 : i32
+      %next = arith.remui %up, %c3 : i32
+      %last = arith.cmpi eq, %next, %c0 : i32
+      scf.if %last {
+        frag.barrier_arrive 1 threads 64
+      }
+      scf.for %i = %c0 to %n step %c1 : i32 {
+        frag.barrier_sync 1 + %rank threads 64
+        frag.st_words (%i) to %w[%p] : !W
+        frag.barrier_arrive 1 + %next threads 64
+      })");
+  ASSERT_TRUE(module);
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    sim::MachineOptions options;
+    options.kind = seed % 2 ? ScheduleKind::Random : ScheduleKind::Adversarial;
+    options.seed = seed;
+    EXPECT_EQ(run(*module, options).verdict, Verdict::Correct) << seed;
+  }
+  // Without the handover the stores race.
+  kernelOf(*module)->walk([](frag::BarrierSyncOp op) { op.erase(); });
+  EXPECT_EQ(run(*module).verdict, Verdict::Race);
 }
 
 TEST_F(MachineTest, StepsAreBounded) {
