@@ -4,6 +4,7 @@
 // RUN: attn-sim %S/Inputs/prefill-sm90.mlir --target=sm_80 --schedule=tile_k=128 --lowered=%S/Inputs/prefill-sm90.frag.mlir --kv-heads=0 --batch='q=5,40,0,70,1;kv=300,40,7,700,0' --ctas=2 --seeds=20 --schedule=random | FileCheck %s
 // RUN: attn-sim %S/Inputs/prefill-sm90.mlir --target=sm_80 --schedule=tile_k=128 --lowered=%S/Inputs/prefill-sm90.frag.mlir --kv-heads=0 --batch='q=5,40,70;kv=256,40,700' --ctas=1 --seeds=20 --schedule=adversarial | FileCheck %s
 // RUN: attn-sim %S/Inputs/prefill-sm90.mlir --target=sm_80 --schedule=tile_k=128 --lowered=%S/Inputs/prefill-sm90.frag.mlir --kv-heads=0 --batch='q=5,70;kv=256,700' --batch='q=40,1;kv=400,9' --scale=4 --ctas=2 --seeds=20 --schedule=random --schedule=adversarial --schedule=rr | FileCheck %s
+// RUN: attn-sim %S/Inputs/prefill-sm90.mlir --target=sm_80 --schedule=tile_k=128 --lowered=%S/Inputs/prefill-sm90.frag.mlir --kv-heads=0 --batch='q=5,1,0,2;kv=300,700,7,0' --split=128 --ctas=2 --seeds=20 --schedule=random --schedule=adversarial --schedule=rr | FileCheck %s
 // CHECK: prefill {{.*}}frag {{.*}}ok {{.*}} schedules
 
 // A release is missing: who waits for what, on both sides.
