@@ -1,4 +1,4 @@
-//===- Machine.h - run level L3 with the concurrency of the device ---*- C++ -*-===//
+//===- Machine.h - run level L3 with its concurrency ------------*- C++ -*-===//
 //
 // Every warp of every CTA is a fiber over 32-lane values.  cp.async groups, the
 // TMA engine and the tensor cores are agents that finish late.  Shared and
