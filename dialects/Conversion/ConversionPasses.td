@@ -13,8 +13,8 @@ def PipeAssignRoles : Pass<"pipe-assign-roles", "::attn::KernelOp"> {
   let summary = "work loops into roles: for_work becomes a loop over words";
   let description = [{
     **Requires:** expanded tiles and a `#pipe.schedule`.
-    **Establishes:** every tile op is in one role of one `pipe.roles`; items are taken
-    by `next_work`; `for_kv` is `scf.for`.
+    **Establishes:** every tile op is in the one role of one `pipe.roles`; items are
+    taken by `next_work`; `for_kv` is `scf.for`.
   }];
   let dependentDialects = ["::attn::pipe::PipeDialect", "::mlir::scf::SCFDialect"];
 }
@@ -29,6 +29,36 @@ def PipeInsertChannels : Pass<"pipe-insert-channels", "::attn::KernelOp"> {
   let dependentDialects = ["::attn::pipe::PipeDialect"];
 }
 
+def PipeSplitRoles : Pass<"pipe-split-roles", "::attn::KernelOp"> {
+  let summary = "one role into two, along its channels";
+  let description = [{
+    **Requires:** one role with channels; a schedule with two roles, else nothing to do.
+    **Establishes:** the role of `load_kv` hands out items and fills the channels, the
+    default role computes, a share of the rows in each replica; work goes as words, and
+    verdicts come back where the kernel speculates.
+  }];
+  let dependentDialects = ["::attn::pipe::PipeDialect", "::mlir::scf::SCFDialect"];
+}
+
+def PipeIssueProducts : Pass<"pipe-issue-products", "::attn::KernelOp"> {
+  let summary = "products of an agent: issue and join";
+  let description = [{
+    **Requires:** channels; agents of `qk` and `pv` in the schedule, else nothing to do.
+    **Establishes:** a product of an agent is issued and joined, and releases name it.
+  }];
+  let dependentDialects = ["::attn::pipe::PipeDialect"];
+}
+
+def PipeSkewProducts : Pass<"pipe-skew-products", "::attn::KernelOp"> {
+  let summary = "the second product one visit later";
+  let description = [{
+    **Requires:** two roles, issued products; `skew = {pv = 1}`, else nothing to do.
+    **Establishes:** the first visit stands before the loops, each visit issues its QK
+    and the PV of the visit before, and copies come in that order.
+  }];
+  let dependentDialects = ["::attn::pipe::PipeDialect", "::mlir::scf::SCFDialect"];
+}
+
 def PipeSkew : Pass<"pipe-skew", "::attn::KernelOp"> {
   let summary = "issue the copies of the next visit in this one";
   let description = [{
@@ -39,6 +69,15 @@ def PipeSkew : Pass<"pipe-skew", "::attn::KernelOp"> {
   let dependentDialects = ["::attn::pipe::PipeDialect", "::mlir::scf::SCFDialect"];
 }
 
+def PipeHandOver : Pass<"pipe-hand-over", "::attn::KernelOp"> {
+  let summary = "replicas issue their products in turn";
+  let description = [{
+    **Requires:** issued products; `handover = "ring"`, else nothing to do.
+    **Establishes:** each run of products is issued between take_turn and pass_turn.
+  }];
+  let dependentDialects = ["::attn::pipe::PipeDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // L2 -> L3
 //===----------------------------------------------------------------------===//
@@ -46,9 +85,9 @@ def PipeSkew : Pass<"pipe-skew", "::attn::KernelOp"> {
 def PipeToFrag : Pass<"pipe-to-frag", "::mlir::ModuleOp"> {
   let summary = "tiles to fragments, channels to rings, hooks to maps";
   let description = [{
-    **Requires:** L2 with one role.
+    **Requires:** L2.
     **Establishes:** only frag, scf, arith, math; every layout comes from an atom of
-    the schedule.
+    the schedule and the warps of a role.
   }];
   let dependentDialects = ["::attn::frag::FragDialect", "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
@@ -61,8 +100,11 @@ def PipeToFrag : Pass<"pipe-to-frag", "::mlir::ModuleOp"> {
 def FragToNVVM : Pass<"frag-to-nvvm", "::mlir::ModuleOp"> {
   let summary = "fragments to LLVM and NVVM";
   let description = [{
-    **Requires:** L3 with allocated shared memory.
-    **Establishes:** only llvm and nvvm; math that the back end cannot select is gone.
+    **Requires:** L3 with allocated shared memory; warps of a role are a power of two
+    from a multiple of it on.
+    **Establishes:** only llvm and nvvm; math that the back end cannot select is gone;
+    a kernel with roles has one CTA an SM at least, one with tensor maps a parameter
+    struct aligned to 64 bytes.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
                            "::mlir::cf::ControlFlowDialect", "::mlir::arith::ArithDialect",

@@ -226,19 +226,19 @@ def Frag_TmapOp : Frag_Op<"tmap", [Pure]> {
 
     | dim | extent | stride in elements |
     | --- | --- | --- |
-    | `panel` | columns of a panel | 1 |
-    | `chunk` | panels of a row | columns of a panel |
+    | `dim` | head dim | 1 |
     | `group` | `pack` | head stride |
-    | `token` | tokens of the whole tensor | token stride |
+    | `token` | ragged: tokens of the tensor, dense: of the longest request | token stride |
     | `head` | heads / `pack` | `pack` times the head stride |
-    | `batch` | batch | batch stride |
+    | `batch` | ragged: 1, dense: requests | batch stride |
 
-    Dimensions are named innermost first; the box of the type has as many.
-    Elements outside the extents become 0 and still count as bytes.
+    Dimensions are named innermost first, `dim` is the first; the box of the type
+    has as many, and `dim` of it is one panel of the ring.  Elements outside the
+    extents become 0 and still count as bytes.
 
     ```
-    %q = frag.tmap "q" at 256 dims ["panel", "group", "token", "chunk", "head"] pack 4
-         promotion 128 : !frag.tmap<64x4x32x2x1xbf16, swizzle = 128>
+    %q = frag.tmap "q" at 256 dims ["dim", "group", "token", "head", "batch"] pack 4
+         promotion 128 : !frag.tmap<64x4x32x1x1xbf16, swizzle = 128>
     ```
   }];
   let arguments = (ins StrAttr:$name, I32Attr:$offset, StrArrayAttr:$dims, I32Attr:$pack,
@@ -256,14 +256,16 @@ def Frag_TmapOp : Frag_Op<"tmap", [Pure]> {
 
 def Frag_TmaLoadOp : Frag_Op<"tma_load", [Frag_PosOfRing,
     Frag_PosOf<"bars", "bar_pos", "BarsType">]> {
-  let summary = "the elected thread starts a copy of a box into a slot";
+  let summary = "the elected thread starts the copy of a whole slot";
   let description = [{
-    When it has landed its bytes count towards the barrier's phase.  The elements of
-    the box lie one after the other as rows of the slot, panel by panel, swizzled.
+    One box a panel of the ring: panel c from column c times the box's columns on.
+    The coordinates are those of all dimensions behind `dim`.  The elements of a box
+    lie one after the other as rows of its panel, swizzled.  What has landed counts
+    towards the barrier's phase, in all the bytes of the slot.
 
     ```
-    frag.tma_load %tk(%c0, %row, %c0, %head) into %k[%p] on %full[%p] hint evict_last
-      : !frag.tmap<64x128x2x1xbf16, swizzle = 128>,
+    frag.tma_load %tk(%row, %head, %c0) into %k[%p] on %full[%p] hint evict_last
+      : !frag.tmap<64x128x1x1xbf16, swizzle = 128>,
         !frag.ring<128x128xbf16, swizzle = 128, slots = 2>, !frag.bars<slots = 2>
     ```
   }];

@@ -63,8 +63,8 @@ def Frag_CacheHintAttr : EnumAttr<FragDialect, Frag_CacheHint, "cache_hint">;
 
 // Dimensions of a tensor map; see frag.tmap.
 def Frag_TmapDim : Frag_Enum<"TmapDim", "dimension of a tensor map", [
-  I32EnumCase<"Panel", 0, "panel">, I32EnumCase<"Chunk", 1, "chunk">,
-  I32EnumCase<"Group", 2, "group">, I32EnumCase<"Token", 3, "token">,
-  I32EnumCase<"Head", 4, "head">, I32EnumCase<"Batch", 5, "batch">]>;
+  I32EnumCase<"Dim", 0, "dim">, I32EnumCase<"Group", 1, "group">,
+  I32EnumCase<"Token", 2, "token">, I32EnumCase<"Head", 3, "head">,
+  I32EnumCase<"Batch", 4, "batch">]>;
 
 #endif // FRAG_BASE

@@ -108,8 +108,8 @@ def Frag_BarsType : Frag_Type<"Bars", "bars"> {
 }
 
 def Frag_TmapType : Frag_Type<"Tmap", "tmap"> {
-  let summary = "tensor map: one copy moves a box of elements, innermost first";
-  let description = [{ `!frag.tmap<64x128x2x1xbf16, swizzle = 128>` }];
+  let summary = "tensor map: moves boxes of elements, innermost dimension first";
+  let description = [{ `!frag.tmap<64x128x1x1xbf16, swizzle = 128>` }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$box, "::mlir::Type":$element,
                     "int32_t":$swizzle);
   let hasCustomAssemblyFormat = 1;
@@ -117,7 +117,7 @@ def Frag_TmapType : Frag_Type<"Tmap", "tmap"> {
   let extraClassDeclaration = [{
     /// Elements of a box.
     int64_t getBoxElements() const;
-    /// Bytes of a box, which is what a copy adds to its barrier.
+    /// Bytes of a box, which is a panel of the slot that is copied to.
     int64_t getBoxBytes() const;
   }];
 }

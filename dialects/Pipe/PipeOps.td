@@ -201,6 +201,27 @@ def Pipe_GatherOp : Pipe_Op<"gather", [DeclareOpInterfaceMethods<InferTypeOpInte
   let hasVerifier = 1;
 }
 
+class Pipe_TurnOp<string mnemonic> : Pipe_Op<mnemonic> {
+  let arguments = (ins);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Pipe_TakeTurnOp : Pipe_TurnOp<"take_turn"> {
+  let summary = "wait for this replica's turn";
+  let description = [{
+    The replicas of the own role take turns in the order of their ranks, 0 first.
+    Every replica takes as many turns as any other.
+
+    `pipe.take_turn`
+  }];
+}
+
+def Pipe_PassTurnOp : Pipe_TurnOp<"pass_turn"> {
+  let summary = "give the turn to the next replica";
+  let description = "Of the turn that this replica took last, once: `pipe.pass_turn`";
+}
+
 //===----------------------------------------------------------------------===//
 // Work
 //===----------------------------------------------------------------------===//

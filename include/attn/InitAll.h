@@ -76,6 +76,10 @@ inline void registerPasses() {
   frag::registerFragPasses();
   registerPipeAssignRoles();
   registerPipeInsertChannels();
+  registerPipeSplitRoles();
+  registerPipeIssueProducts();
+  registerPipeSkewProducts();
+  registerPipeHandOver();
   registerPipeSkew();
   registerPipeToFrag();
   registerFragToNVVM();

@@ -340,6 +340,11 @@ bool Encoder::emitOp(Operation *op) {
                                                         : ATTN_OP_FMAX);
         return true;
       })
+      .Case<math::FmaOp>([&](auto) {
+        unsigned addend = a.set();
+        a.op(ATTN_OP_FMUL).get(addend);
+        return plain(ATTN_OP_FADD);
+      })
       .Case<math::AbsFOp>([&](auto) { return plain(ATTN_OP_FABS); })
       .Case<math::ExpOp>([&](auto) { return plain(ATTN_OP_EXP); })
       .Case<math::Exp2Op>([&](auto) { return plain(ATTN_OP_EXP2); })

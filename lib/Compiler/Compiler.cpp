@@ -12,7 +12,6 @@
 
 #include "attn/Analysis/ParamLayout.h"
 #include "attn/Dialect/Attn/IR/Attn.h"
-#include "attn/Dialect/Frag/IR/Frag.h"
 #include "attn/Emit/Object.h"
 #include "attn/Emit/PTX.h"
 #include "attn/Pipelines/Pipelines.h"
@@ -220,13 +219,7 @@ static LogicalResult compileForGPU(ModuleOp source, const TargetSpec &target,
     module = lowerTo(source, base, Level::Frag);
     if (!module)
       return failure();
-    for (frag::KernelOp kernel : module->getOps<frag::KernelOp>()) {
-      bool merge = kernel.getSymName() == s.mergeEntry;
-      assert(uint32_t(kernel.getParamsBytes()) == s.paramsBytes &&
-             "kernel and merge kernel are launched with one parameter struct");
-      (merge ? s.mergeThreads : s.threads) = uint32_t(kernel.getThreads());
-      (merge ? s.mergeSharedBytes : s.sharedBytes) = uint32_t(kernel.getSmem());
-    }
+    describeLaunch(*module, s);
     if (failed(run(*module, base.printReproducer,
                    [](OpPassManager &pm) { addNVVMPasses(pm); })))
       return failure();

@@ -28,10 +28,17 @@ static Offset<fbs::Specialisation> write(FlatBufferBuilder &b,
         b, fbs::CodeKind(c.kind), b.CreateString(c.arch),
         b.CreateVector(reinterpret_cast<const uint8_t *>(c.data.data()),
                        c.data.size())));
+  std::vector<Offset<fbs::TensorMap>> maps;
+  for (const TensorMap &m : s.tensorMaps)
+    maps.push_back(
+        fbs::CreateTensorMap(b, fbs::MapTensor(m.tensor), m.offset,
+                             b.CreateVector(m.dims), b.CreateVector(m.box),
+                             fbs::Element(m.element), m.swizzle, m.promotion));
   auto target = b.CreateString(s.target), entry = b.CreateString(s.entry),
        mergeEntry = b.CreateString(s.mergeEntry),
        schedule = b.CreateString(s.schedule);
   auto codes = b.CreateVector(code);
+  auto tensorMaps = b.CreateVector(maps);
   fbs::SpecialisationBuilder out(b);
   out.add_target(target);
   out.add_element(fbs::Element(s.element));
@@ -56,6 +63,8 @@ static Offset<fbs::Specialisation> write(FlatBufferBuilder &b,
   out.add_cost_q(s.costQ);
   out.add_cost_kv(s.costKv);
   out.add_schedule(schedule);
+  out.add_tensor_maps(tensorMaps);
+  out.add_dynamic(s.dynamic);
   return out.Finish();
 }
 
@@ -106,6 +115,21 @@ std::vector<char> attn::emit::serialise(const Bundle &bundle) {
   std::memcpy(out.data() + 32, &hash.high64, 8);
   std::memcpy(out.data() + headerBytes, b.GetBufferPointer(), payload);
   return out;
+}
+
+bool attn::emit::isIntact(llvm::ArrayRef<char> file) {
+  if (file.size() < headerBytes)
+    return false;
+  uint32_t version;
+  uint64_t payload;
+  XXH128_hash_t hash;
+  std::memcpy(&version, file.data() + 8, 4);
+  std::memcpy(&payload, file.data() + 16, 8);
+  std::memcpy(&hash.low64, file.data() + 24, 8);
+  std::memcpy(&hash.high64, file.data() + 32, 8);
+  return std::memcmp(file.data(), "ATTNBNDL", 8) == 0 &&
+         version == ATTN_ABI_VERSION && payload == file.size() - headerBytes &&
+         XXH128_isEqual(hash, XXH3_128bits(file.data() + headerBytes, payload));
 }
 
 llvm::Error attn::emit::writeFileAtomically(llvm::StringRef path,

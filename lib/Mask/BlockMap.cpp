@@ -81,6 +81,17 @@ unsigned attn::mask::rangesOfRow(const HookProgram *mask, const Rect &rows,
     return classify(mask, rect, bindings);
   };
 
+  // One question is enough where all keys are alike, as for decode.
+  if (tail && whole > 0 && budget > 0) {
+    BlockClass all = ask(0, whole + 1);
+    if (all != BlockClass::Partial) {
+      append(out, 0, whole, all);
+      append(out, whole, whole + 1,
+             all == BlockClass::Full ? BlockClass::Partial : all);
+      return used;
+    }
+  }
+
   BlockClass tailClass = BlockClass::Partial;
   if (tail && used < budget && ask(whole, whole + 1) == BlockClass::Skip)
     tailClass = BlockClass::Skip;

@@ -44,6 +44,14 @@ void attn::addRolePasses(OpPassManager &pm) {
   kernel.addPass(pipe::createPipeVerifySchedule());
   kernel.addPass(createPipeInsertChannels());
   kernel.addPass(pipe::createPipeVerifySchedule());
+  kernel.addPass(createPipeSplitRoles());
+  kernel.addPass(pipe::createPipeVerifySchedule());
+  kernel.addPass(createPipeIssueProducts());
+  kernel.addPass(pipe::createPipeVerifySchedule());
+  kernel.addPass(createPipeSkewProducts());
+  kernel.addPass(pipe::createPipeVerifySchedule());
+  kernel.addPass(createPipeHandOver());
+  kernel.addPass(pipe::createPipeVerifySchedule());
   kernel.addPass(createPipeSkew());
   kernel.addPass(pipe::createPipeVerifySchedule());
 }

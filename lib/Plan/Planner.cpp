@@ -5,12 +5,18 @@
 //   tiles    (request, rows, visible hull), for one head if all heads see the
 //            same, else for each head
 //   pieces   tiles cut into splits, with cost; sorted by (cost, order)
-//   plan     pieces replicated over the heads, slots and merges filled in
+//   plan     pieces replicated over the heads, slots and merges filled in;
+//            a section of heads after the other
 //
 // Balance: with L = total cost / workers no piece should cost more than about
 // L.  A split holds max(L - cost of a full tile's rows, L / 2) worth of keys,
 // so the pieces beyond one a tile number at most 2 * workers: sum over tiles of
 // (splits - 1) <= sum of keys / split <= (total / costKv) / (L / 2 / costKv).
+//
+// Sections: while a section runs, its keys and values stay in L2, so there are
+// (their bytes / L2) of them, to the nearest number.  The last one decides how
+// evenly the workers end: each keeps at least two of the longest items for
+// every worker, or there are fewer sections.
 //
 //===----------------------------------------------------------------------===//
 #include "attn/Plan/Planner.h"
@@ -23,6 +29,7 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 
 namespace attn::plan {
 namespace {
@@ -31,6 +38,9 @@ namespace {
 constexpr int64_t kMaxItems = (int64_t(1) << 30) - 1;
 /// A split below this many tiles of keys costs more than it saves.
 constexpr int64_t kMinSplitTiles = 4;
+/// A section is worth at least this many of the longest items for each worker.
+constexpr double kMinSectionItems = 2;
+constexpr int32_t kMaxSections = 64;
 
 struct Tile {
   TileRows rows;
@@ -224,6 +234,7 @@ public:
     makeTiles();
     if (!(o.splitKeys ? cutForced() : cutForBalance()))
       return false;
+    chooseSections();
     sortPieces();
     emit();
     return true;
@@ -255,6 +266,9 @@ private:
     for (int32_t r = 0; r < p.batch; ++r) {
       int64_t packedRows = int64_t(p.qLens[r]) * p.pack;
       int64_t perHead = tilesOf(p, r);
+      // Only what several items read is worth keeping in L2.
+      if (perHead * headsOfKv() > 1)
+        sharedKeys += p.kvLens[r];
       for (int32_t h = 0; h < entryHeads; ++h)
         for (int64_t t = 0; t < perHead; ++t) {
           Tile &tile = tiles[tileCount++];
@@ -358,15 +372,51 @@ private:
     return true;
   }
 
-  /// Longest first, then in order of making.  Costs are not negative, so their
-  /// bit patterns order like their values and one integer key sorts both.
+  /// Entries of a plan that share one KV head.
+  int32_t headsOfKv() const { return p.heads / p.pack / p.kvHeads; }
+
+  void chooseSections() {
+    double bytes = double(sharedKeys) * p.keyBytes * p.kvHeads;
+    double wanted = o.l2Bytes ? std::round(bytes / double(o.l2Bytes)) : 1;
+    double least = kMinSectionItems * summary.longestCost * o.workers;
+    if (least > 0)
+      wanted = std::min(wanted, std::floor(summary.totalCost / least));
+    double most = std::min(p.kvHeads, kMaxSections);
+    sections = int32_t(std::clamp(wanted, 1.0, most));
+    summary.sections = uint32_t(sections);
+  }
+
+  /// First KV head of a section; the last one ends at kvHeads.
+  int32_t sectionBegin(int32_t section) const {
+    return int32_t(ceilDiv(int64_t(section) * p.kvHeads, sections));
+  }
+  int32_t sectionOf(const Piece &piece) const {
+    int64_t kvHead = tiles[piece.tile].rows.head0 / (p.heads / p.kvHeads);
+    return int32_t(kvHead * sections / p.kvHeads);
+  }
+
+  /// Section by section; longest first, then in order of making.  Costs are not
+  /// negative, so their bit patterns order like their values and one integer
+  /// key sorts both.  Where one head stands for all, all sections are the same
+  /// list.
   void sortPieces() {
+    bool own = counts.copies == 1;
+    std::fill(sectionEnds, sectionEnds + sections, own ? 0 : pieceCount);
+    if (own) {
+      for (int32_t i = 0; i < pieceCount; ++i)
+        ++sectionEnds[sectionOf(pieces[i])];
+      std::partial_sum(sectionEnds, sectionEnds + sections, sectionEnds);
+    }
+    int32_t next[kMaxSections] = {};
+    std::copy(sectionEnds, sectionEnds + sections - 1, next + 1);
     for (int32_t i = 0; i < pieceCount; ++i) {
       uint32_t bits;
       memcpy(&bits, &pieces[i].cost, sizeof(bits));
-      keys[i] = uint64_t(~bits) << 32 | uint32_t(i);
+      keys[next[own ? sectionOf(pieces[i]) : 0]++] =
+          uint64_t(~bits) << 32 | uint32_t(i);
     }
-    std::sort(keys, keys + pieceCount);
+    for (int32_t s = 0; s < (own ? sections : 1); ++s)
+      std::sort(keys + (s ? sectionEnds[s - 1] : 0), keys + sectionEnds[s]);
   }
 
   void emit() {
@@ -375,7 +425,7 @@ private:
     auto *merges = reinterpret_cast<attn_merge_item *>(plan + layout.merges);
     auto *requests =
         reinterpret_cast<attn_request_record *>(plan + layout.requests);
-    uint32_t itemCount = 0, mergeCount = 0, slotCount = 0;
+    uint32_t mergeCount = 0, slotCount = 0;
 
     for (int32_t t = 0; t < tileCount; ++t) {
       Tile &tile = tiles[t];
@@ -389,26 +439,16 @@ private:
         slotCount += tile.pieces;
       }
     }
-    for (int32_t i = 0; i < pieceCount; ++i) {
-      int32_t index = int32_t(uint32_t(keys[i]));
-      const Piece &piece = pieces[index];
-      const Tile &tile = tiles[piece.tile];
-      int32_t split = index - tile.firstPiece;
-      for (int32_t copy = 0; copy < counts.copies; ++copy) {
-        int32_t slot =
-            tile.pieces < 2
-                ? -1
-                : int32_t(tile.firstSlot + copy * tile.pieces + split);
-        items[itemCount++] = {tile.rows.request,
-                              headOf(tile, copy),
-                              tile.row0,
-                              tile.rowCount,
-                              piece.begin,
-                              piece.end,
-                              slot,
-                              ATTN_ITEM_FLAGS(0, split, tile.pieces)};
-      }
+    attn_work_item *next = items;
+    for (int32_t s = 0; s < sections; ++s) {
+      bool own = counts.copies == 1;
+      int32_t copy0 = own ? 0 : sectionBegin(s) * headsOfKv();
+      int32_t copy1 = own ? 1 : sectionBegin(s + 1) * headsOfKv();
+      for (int32_t i = own && s ? sectionEnds[s - 1] : 0; i < sectionEnds[s];
+           ++i)
+        next = emitPiece(int32_t(uint32_t(keys[i])), copy0, copy1, next);
     }
+    uint32_t itemCount = uint32_t(next - items);
     for (int32_t r = 0; r < p.batch; ++r)
       requests[r] = {p.qBegins ? p.qBegins[r] : 0, p.qLens[r],
                      p.kvBegins ? p.kvBegins[r] : 0, p.kvLens[r]};
@@ -435,6 +475,29 @@ private:
     summary.slots = slotCount;
   }
 
+  /// The items of a piece for the heads [copy0, copy1).
+  attn_work_item *emitPiece(int32_t index, int32_t copy0, int32_t copy1,
+                            attn_work_item *next) const {
+    const Piece &piece = pieces[index];
+    const Tile &tile = tiles[piece.tile];
+    int32_t split = index - tile.firstPiece;
+    attn_work_item item = {tile.rows.request,
+                           0,
+                           tile.row0,
+                           tile.rowCount,
+                           piece.begin,
+                           piece.end,
+                           -1,
+                           ATTN_ITEM_FLAGS(0, split, tile.pieces)};
+    for (int32_t copy = copy0; copy < copy1; ++copy) {
+      item.head = headOf(tile, copy);
+      if (tile.pieces > 1)
+        item.slot = int32_t(tile.firstSlot + copy * tile.pieces + split);
+      *next++ = item;
+    }
+    return next;
+  }
+
   int32_t headOf(const Tile &tile, int32_t copy) const {
     return tile.rows.head0 / p.pack + copy;
   }
@@ -451,6 +514,9 @@ private:
   uint64_t *keys;
   int32_t tileCount = 0;
   int32_t pieceCount = 0;
+  int64_t sharedKeys = 0; ///< of requests whose keys several items read
+  int32_t sections = 1;
+  int32_t sectionEnds[kMaxSections]; ///< in `keys`
 };
 
 } // namespace

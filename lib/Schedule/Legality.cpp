@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Wgmma.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
 #include "attn/Schedule/Schedule.h"
 
@@ -24,6 +25,8 @@ namespace {
 constexpr int32_t warpRows = 16;
 /// The CPU's scratch must stay a sane size whatever the user asks for.
 constexpr int32_t maxCpuTile = 1024;
+/// Columns of a warpgroup's product.
+constexpr int32_t maxAtomColumns = 256;
 
 class Checker {
 public:
@@ -31,7 +34,11 @@ public:
           const TargetSpec &target, std::string &error)
       : facts(facts), s(schedule), target(target), error(error),
         on(std::string(target.name)) {}
-  bool run() { return common() && (target.isGpu() ? gpu() : cpu()); }
+  bool run() {
+    return common() && (!target.isGpu()              ? cpu()
+                        : target.has(Feature::Wgmma) ? roles()
+                                                     : gpu());
+  }
 
 private:
   bool refuse(const Twine &text) {
@@ -50,8 +57,12 @@ private:
     return refuse(field + " is " + Twine(value) +
                   " but must be a multiple of " + Twine(of));
   }
+  bool productOperands();
   bool common();
   bool gpu();
+  bool roles();
+  bool rolesThemselves(pipe::RoleAttr load, pipe::RoleAttr compute);
+  bool atoms(pipe::ScheduleAttr pipe);
   bool cpu();
 
   const ProblemFacts &facts;
@@ -79,9 +90,26 @@ bool Checker::common() {
   if (s.getFoldScale() && !softmax)
     return refuse(
         "fold_scale needs normaliser softmax but the variant has none");
-  return only("v_tail", s.getVTail().getValue(), "zero_fill") &&
-         only("epilogue", s.getEpilogue().getValue(), "direct");
+  bool roles = target.has(Feature::Wgmma);
+  return only("v_tail", s.getVTail().getValue(),
+              roles ? "zero_rows" : "zero_fill") &&
+         only("epilogue", s.getEpilogue().getValue(),
+              roles ? "quad_transpose" : "direct");
 }
+
+/// Both operands of the second product have one type.
+bool Checker::productOperands() {
+  if (s.getPType() == facts.value.getElement())
+    return true;
+  llvm::raw_string_ostream(error)
+      << "p_type is " << s.getPType() << " but " << on
+      << " multiplies it with values of " << facts.value.getElement();
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// One role: mma.sync
+//===----------------------------------------------------------------------===//
 
 bool Checker::gpu() {
   auto pipe = dyn_cast<pipe::ScheduleAttr>(s.getPipe());
@@ -98,12 +126,8 @@ bool Checker::gpu() {
                   " warps of 16 rows need a multiple of " + Twine(rows));
   if (!multiple("tile_k", s.getTileK(), 16))
     return false;
-  if (s.getPType() != facts.value.getElement()) {
-    llvm::raw_string_ostream(error)
-        << "p_type is " << s.getPType() << " but " << on
-        << " multiplies it with values of " << facts.value.getElement();
+  if (!productOperands())
     return false;
-  }
   // Copies for the next visit need a second slot while this one is read.
   for (StringRef channel : {"k", "v"}) {
     int32_t ahead = -pipe.getSkew("load_kv"), depth = pipe.getDepth(channel);
@@ -114,6 +138,90 @@ bool Checker::gpu() {
   }
   return true;
 }
+
+//===----------------------------------------------------------------------===//
+// Two roles: warpgroup products
+//===----------------------------------------------------------------------===//
+
+bool Checker::rolesThemselves(pipe::RoleAttr load, pipe::RoleAttr compute) {
+  if (load.getWarps() * load.getReplicas() != 1)
+    return refuse("role " + load.getName().getValue() + " has " +
+                  Twine(load.getWarps() * load.getReplicas()) +
+                  " warps but 1 starts the copies");
+  if (compute.getWarps() != warpgroupWarps)
+    return refuse("role " + compute.getName().getValue() + " has " +
+                  Twine(compute.getWarps()) + " warps but a product of " + on +
+                  " has " + Twine(warpgroupWarps));
+  int32_t rows = compute.getReplicas() * warpgroupRows;
+  if (s.getTileQ() != rows)
+    return refuse("tile_q is " + Twine(s.getTileQ()) + " but " +
+                  Twine(compute.getReplicas()) + " replicas of " +
+                  Twine(warpgroupRows) + " rows make " + Twine(rows));
+  for (pipe::RoleAttr role : {load, compute})
+    if (int32_t regs = role.getRegs(); regs % 8 || regs < 24 || regs > 240)
+      return refuse("role " + role.getName().getValue() + " sets " +
+                    Twine(regs) +
+                    " registers but needs a multiple of 8 from 24 to 240");
+  return true;
+}
+
+/// An atom's name holds its columns: they follow from the tile.
+bool Checker::atoms(pipe::ScheduleAttr pipe) {
+  std::pair<StringRef, int32_t> products[] = {{"qk", s.getTileK()},
+                                              {"pv", facts.value.getDim()}};
+  for (auto [op, columns] : products)
+    if (pipe.getAtom(op) != wgmmaAtom(columns))
+      return refuse("atoms." + op + " is " + pipe.getAtom(op) +
+                    " but the product has " + Twine(columns) +
+                    " columns: " + wgmmaAtom(columns));
+  return true;
+}
+
+bool Checker::roles() {
+  auto pipe = dyn_cast<pipe::ScheduleAttr>(s.getPipe());
+  if (!pipe)
+    return refuse(on + " needs a #pipe.schedule");
+  if (pipe.getRoles().size() != 2)
+    return refuse("schedule has " + Twine(pipe.getRoles().size()) +
+                  " roles but " + on + " needs 2");
+  StringRef loads = pipe.getRoleOf("load_kv"), rest = pipe.getRoleOf("default");
+  if (loads == rest || pipe.getRoleOf("load_query") != loads)
+    return refuse("load_kv is placed in " + loads + " and load_query in " +
+                  pipe.getRoleOf("load_query") + " but both need one beside " +
+                  rest);
+  pipe::RoleAttr load, compute;
+  for (Attribute attr : pipe.getRoles()) {
+    auto role = cast<pipe::RoleAttr>(attr);
+    (role.getName().getValue() == loads ? load : compute) = role;
+  }
+  if (!rolesThemselves(load, compute))
+    return false;
+  if (!multiple("tile_k", s.getTileK(), 16) || !productOperands())
+    return false;
+  if (s.getTileK() > maxAtomColumns)
+    return refuse("tile_k is " + Twine(s.getTileK()) + " but a product of " +
+                  on + " has at most " + Twine(maxAtomColumns) + " columns");
+  for (StringRef op : {"load_kv", "load_query"})
+    if (pipe.getAgent(op) != pipe::Agent::Tma)
+      return refuse("agents." + op + " is not built for " + on +
+                    " (built: tma)");
+  for (StringRef op : {"qk", "pv"})
+    if (pipe.getAgent(op) != pipe::Agent::Mma)
+      return refuse("agents." + op + " is not built for " + on +
+                    " (built: mma)");
+  for (NamedAttribute entry : pipe.getSkew()) {
+    StringRef op = entry.getName().getValue();
+    int32_t by = pipe.getSkew(op);
+    if (by != 0 && !(op == "pv" && by == 1))
+      return refuse("skew." + op + " = " + Twine(by) + " is not built for " +
+                    on + " (built: pv = 1)");
+  }
+  return atoms(pipe);
+}
+
+//===----------------------------------------------------------------------===//
+// CPU
+//===----------------------------------------------------------------------===//
 
 bool Checker::cpu() {
   if (!isa<UnitAttr>(s.getPipe()))

@@ -5,17 +5,23 @@
 // One table of setters for the attention part and one for the pipe part; the
 // list of legal fields in an error is made from the same tables.
 //
-// Invariant: a field that is not named keeps its value; the result satisfies
-// the attributes' own verifiers.
+// With roles two things follow from the tile, unless they are named themselves:
+// atoms.qk from tile_k, and the replicas of compute with all registers from
+// tile_q.
+//
+// Invariant: a field that is not named, and does not follow from one that is, keeps its
+// value; the result satisfies the attributes' own verifiers.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Wgmma.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
 #include "attn/Schedule/Schedule.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace attn;
@@ -237,6 +243,21 @@ bool apply(Fields &f, StringRef name, StringRef value, std::string &error) {
   return false;
 }
 
+/// Sets what follows from the tile and is not in `named`.
+void follow(Fields &f, const llvm::StringSet<> &named) {
+  if (!f.hasPipe() || f.roles.size() < 2)
+    return;
+  if (named.contains("tile_k") && !named.contains("atoms.qk")) {
+    NamedAttrList atoms(f.maps["atoms"]);
+    atoms.set("qk", f.builder.getStringAttr(wgmmaAtom(f.tileK)));
+    f.maps["atoms"] = atoms.getDictionary(f.builder.getContext());
+  }
+  int32_t replicas = f.tileQ / warpgroupRows;
+  if (named.contains("tile_q") && !named.contains("roles") &&
+      f.tileQ % warpgroupRows == 0 && replicas >= 1 && replicas <= 7)
+    f.roles = wgmmaRoles(f.builder, replicas);
+}
+
 /// The attributes' verifiers speak through diagnostics; take their text.
 ScheduleAttr rebuild(Fields &f, std::string &error) {
   MLIRContext *context = f.builder.getContext();
@@ -264,6 +285,7 @@ ScheduleAttr rebuild(Fields &f, std::string &error) {
 ScheduleAttr attn::applyOverrides(ScheduleAttr schedule, StringRef text,
                                   std::string &error) {
   Fields fields(schedule);
+  llvm::StringSet<> named;
   for (StringRef entry : llvm::split(text, ',')) {
     entry = entry.trim();
     if (entry.empty())
@@ -275,6 +297,10 @@ ScheduleAttr attn::applyOverrides(ScheduleAttr schedule, StringRef text,
     }
     if (!apply(fields, name.trim(), value.trim(), error))
       return {};
+    StringRef field = name.trim();
+    field.consume_front("pipe.");
+    named.insert(field);
   }
+  follow(fields, named);
   return rebuild(fields, error);
 }

@@ -8,13 +8,23 @@
 //              sum                 98304                Q (16 bit)        32
 //                                                       the rest          40
 //
+// With roles S, P and O are those of the computing threads, Q stays in shared
+// memory, each slot has two barriers, and a role of one warp is launched as a
+// whole warpgroup:
+//
+//   3 x 128 threads, launch 65536 / 384 -> 168 registers
+//   load 128 * 24 + compute 256 * 240 = 64512 of 384 * 168 = 64512
+//
 // Invariant: the sums are lower bounds of what the generated code uses in
 // shared memory, and estimates for registers.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Wgmma.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
 #include "attn/Schedule/Schedule.h"
+
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace attn;
@@ -28,9 +38,20 @@ Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
   auto pipe = dyn_cast<pipe::ScheduleAttr>(schedule.getPipe());
   if (!pipe)
     return r;
+  bool roles = pipe.getRoles().size() > 1;
+  uint64_t computing = 0;
   for (Attribute attr : pipe.getRoles()) {
     auto role = cast<pipe::RoleAttr>(attr);
-    r.threads += uint64_t(32) * role.getWarps() * role.getReplicas();
+    uint64_t threads = uint64_t(32) * role.getWarps() * role.getReplicas();
+    bool computes = role.getName().getValue() == pipe.getRoleOf("default");
+    if (computes) {
+      computing = threads;
+      r.registersOfRole = role.getRegs();
+    }
+    if (roles)
+      threads = llvm::alignTo(threads, 32 * warpgroupWarps);
+    r.threads += threads;
+    r.registersSet += threads * role.getRegs();
   }
   uint64_t tileQ = schedule.getTileQ(), tileK = schedule.getTileK();
   uint64_t dim = facts.query.getDim(), valueDim = facts.value.getDim();
@@ -38,11 +59,16 @@ Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
   r.sharedBytes = tileQ * dim * in * pipe.getDepth("q") +
                   tileK * dim * in * pipe.getDepth("k") +
                   tileK * valueDim * in * pipe.getDepth("v");
+  if (roles)
+    for (StringRef channel : {"q", "k", "v", "work", "verdict"})
+      r.sharedBytes += 16 * uint64_t(pipe.getDepth(channel));
   uint64_t words = tileQ * tileK                                      // S
                    + tileQ * tileK * bytesOf(schedule.getPType()) / 4 // P
-                   + tileQ * valueDim                                 // O
-                   + tileQ * dim * in / 4;                            // Q
-  r.registersPerThread = (words + r.threads - 1) / r.threads + registerOverhead;
+                   + tileQ * valueDim;                                // O
+  if (!roles)
+    words += tileQ * dim * in / 4; // Q
+  r.registersPerThread = (words + computing - 1) / computing +
+                         (roles ? registerOverheadOfRole : registerOverhead);
   return r;
 }
 
@@ -54,6 +80,26 @@ bool attn::checkResources(const Resources &resources, const TargetSpec &target,
       !checkSharedMemory(target, resources.sharedBytes, error) ||
       !checkRegisters(target, resources.registersPerThread, error))
     return false;
+  auto refuse = [&](const char *what, uint64_t needs, const char *but,
+                    uint64_t has) {
+    error = what + std::to_string(needs) + but + std::to_string(has);
+    return false;
+  };
+  if (resources.registersSet) {
+    // As many for each thread as there are, in the hardware's steps.
+    uint64_t each = target.registersPerSM / resources.threads;
+    each = std::min<uint64_t>(each, target.registersPerThread);
+    each -= each % target.registerGranule;
+    if (resources.registersPerThread > resources.registersOfRole)
+      return refuse("tiles need ", resources.registersPerThread,
+                    " registers a thread but the role sets ",
+                    resources.registersOfRole);
+    if (resources.registersSet > each * resources.threads)
+      return refuse("roles set ", resources.registersSet,
+                    " registers a block but the launch gives ",
+                    each * resources.threads);
+    return true;
+  }
   uint64_t total = resources.registersPerThread * resources.threads;
   if (total <= target.registersPerSM)
     return true;

@@ -49,6 +49,8 @@ LogicalResult Interp::run(Region &region, ArrayRef<Datum> args,
     set(arg, datum);
   for (Operation &op : block) {
     if (op.hasTrait<OpTrait::IsTerminator>()) {
+      if (watcher && failed(watcher->before(&op, *this)))
+        return failure();
       for (mlir::Value operand : op.getOperands())
         results.push_back(get(operand));
       return success();
@@ -65,6 +67,14 @@ LogicalResult Interp::run(Region &region, ArrayRef<Datum> args) {
 }
 
 LogicalResult Interp::runOp(Operation *op) {
+  if (!watcher)
+    return dispatch(op);
+  return success(succeeded(watcher->before(op, *this)) &&
+                 succeeded(dispatch(op)) &&
+                 succeeded(watcher->after(op, *this)));
+}
+
+LogicalResult Interp::dispatch(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   auto handler = root->handlers.find(dialect);
   if (handler != root->handlers.end())

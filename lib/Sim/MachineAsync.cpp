@@ -52,43 +52,28 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
   if (failed(inPhase(warp, op, *bars, barSlot, 0)))
     return failure();
   int64_t bytes = frag::bytesOf(type.getElement());
-  int64_t run = type.getBox()[0];
-  int64_t runs = type.getBoxElements() / run;
   size_t base = slotBase(*ring, slot);
-  if (type.getBoxBytes() > ring->type.getSlotBytes())
-    return machine.violate(Verdict::ResourceError, op,
-                           "copies " + Twine(type.getBoxBytes()) +
-                               " bytes into a slot of " +
-                               Twine(ring->type.getSlotBytes()));
   layout::Swizzle swizzle = frag::swizzleOf(ring->type);
 
-  // Sources of the box's innermost runs; 16-byte chunks at swizzled places.
+  // Each row of the slot is a run of the tensor's first dimension, cut into its
+  // panels' boxes; 16-byte chunks at swizzled places.
   std::vector<Chunk> chunks;
-  for (int64_t r = 0; r < runs; ++r) {
-    int64_t rest = r, element = 0;
+  for (unsigned row = 0; row < swizzle.getRows(); ++row) {
+    int64_t rest = row, element = 0;
     bool inside = true;
-    for (size_t d = 0; d < type.getBox().size(); ++d) {
-      int64_t at = interp.getInt(op.getCoordinates()[d]);
-      if (d > 0) {
-        at += rest % type.getBox()[d];
-        rest /= type.getBox()[d];
-      }
+    for (size_t d = 1; d < type.getBox().size(); ++d) {
+      int64_t at =
+          interp.getInt(op.getCoordinates()[d - 1]) + rest % type.getBox()[d];
+      rest /= type.getBox()[d];
       inside &= at >= 0 && at < int64_t(map.extent[d]);
       element += at * map.stride[d];
     }
     const char *source =
-        inside ? reinterpret_cast<const char *>(map.base) + element * bytes
-               : nullptr;
-    for (int64_t b = 0; b < run * bytes; b += 16) {
-      int64_t linear = r * run * bytes + b;
-      int64_t panel = linear / swizzle.panelBytes();
-      int64_t row = linear % swizzle.panelBytes() / swizzle.rowPitchBytes();
-      int64_t col = panel * swizzle.panelCols() +
-                    linear % swizzle.rowPitchBytes() / bytes;
+        reinterpret_cast<const char *>(map.base) + element * bytes;
+    for (unsigned col = 0; col < swizzle.getCols(); col += 16 / bytes)
       chunks.push_back(
-          {source ? source + b : nullptr,
-           base + swizzle.byteOffset(unsigned(row), unsigned(col))});
-    }
+          {inside && col < map.extent[0] ? source + col * bytes : nullptr,
+           base + swizzle.byteOffset(row, col)});
   }
   // In one or two parts, each of which lands by itself.
   size_t parts = machine.coin() ? 2 : 1;
@@ -105,24 +90,26 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
     Order landed = started;
     landed.seen.set(by.actor, by.step);
     std::vector<Chunk> part(chunks.begin() + begin, chunks.begin() + end);
-    machine.fibers.addAction([cta = &warp.cta, op, bars, barSlot,
-                              phase = bar.phase, part = std::move(part),
-                              landed = std::move(landed)] {
-      if (cta->live == 0) {
-        (void)cta->machine.violate(Verdict::Race, op,
-                                   "copy lands after its CTA has ended");
-        return;
-      }
-      for (const Chunk &chunk : part) {
-        uint8_t *to = cta->smem.data() + chunk.target;
-        if (chunk.source)
-          std::memcpy(to, chunk.source, 16);
-        else
-          std::memset(to, 0, 16);
-      }
-      (void)landBytes(*cta, op, *bars, barSlot, phase,
-                      int64_t(part.size()) * 16, landed);
-    });
+    int64_t landing = int64_t(part.size()) * 16;
+    uint64_t number = machine.fibers.addAction(
+        [cta = &warp.cta, op, bars, barSlot, phase = bar.phase,
+         part = std::move(part), landed = std::move(landed)] {
+          if (cta->live == 0) {
+            (void)cta->machine.violate(Verdict::Race, op,
+                                       "copy lands after its CTA has ended");
+            return;
+          }
+          for (const Chunk &chunk : part) {
+            uint8_t *to = cta->smem.data() + chunk.target;
+            if (chunk.source)
+              std::memcpy(to, chunk.source, 16);
+            else
+              std::memset(to, 0, 16);
+          }
+          (void)landBytes(*cta, op, *bars, barSlot, phase,
+                          int64_t(part.size()) * 16, landed);
+        });
+    machine.onCopy(warp, op, number, landing);
   }
   return machine.yield();
 }

@@ -446,9 +446,10 @@ static LogicalResult namedBarrier(Operation *op, Warp &warp, int32_t id,
 }
 
 static LogicalResult runAny(frag::AnyOp op, Warp &warp) {
-  bool found = false;
-  for (Word word : warp.interp->get<FragVec>(op.getVec()).data)
-    found |= word.i != 0;
+  bool found = !warp.machine.options.values && warp.machine.options.vote;
+  if (warp.machine.options.values)
+    for (Word word : warp.interp->get<FragVec>(op.getVec()).data)
+      found |= word.i != 0;
   int32_t id = 0;
   unsigned count = warp.cta.warps.size();
   if (op.getScope() == frag::VoteScope::Warpgroup) {

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MachineState.h"
+#include "TimingState.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -178,6 +178,8 @@ LogicalResult Machine::report(const Warp &warp, Operation *op,
 
 LogicalResult Machine::read(Warp &warp, Operation *op, size_t begin,
                             size_t bytes, const Access &by) {
+  if (!options.values)
+    return success();
   if (begin + bytes > warp.cta.smem.size())
     return violate(Verdict::ResourceError, op,
                    "reads byte " + Twine(begin + bytes) +
@@ -190,6 +192,8 @@ LogicalResult Machine::read(Warp &warp, Operation *op, size_t begin,
 
 LogicalResult Machine::write(Warp &warp, Operation *op, size_t begin,
                              size_t bytes, const Access &by, bool same) {
+  if (!options.values)
+    return success();
   if (begin + bytes > warp.cta.smem.size())
     return violate(Verdict::ResourceError, op,
                    "writes byte " + Twine(begin + bytes) +
@@ -370,7 +374,11 @@ Report Machine::run() {
       warp->fiber = fibers.add(warp->name(), [this, warp] { runWarp(*warp); });
     }
   }
+  if (options.timing)
+    options.timing->start(*this);
   judge(fibers.run());
+  if (options.timing && result.ok())
+    options.timing->finish();
   result.steps = fibers.steps();
   return result;
 }
@@ -485,10 +493,23 @@ LogicalResult Machine::runOp(Operation *op, Warp &warp) {
     }
   }
   bool known = true;
+  if (!options.values) {
+    LogicalResult ran = runBlankOp(op, warp, known);
+    if (known)
+      return ran;
+    known = true;
+  }
   LogicalResult ran = runHopperOp(op, warp, known);
   if (known)
     return ran;
   return runMachineOp(op, warp);
+}
+
+void Machine::onCopy(Warp &warp, frag::TmaLoadOp op, uint64_t number,
+                     int64_t bytes) {
+  if (options.timing)
+    options.timing->startCopy(number, bytes,
+                              warp.interp->get<FragRing>(op.getRing()).name);
 }
 
 Report attn::sim::runMachine(Operation *op, ArrayRef<char> params,

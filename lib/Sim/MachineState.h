@@ -229,6 +229,8 @@ public:
   }
 
   mlir::LogicalResult runOp(mlir::Operation *op, Warp &warp);
+  /// A TMA copy of `bytes` has been started as action `number`.
+  void onCopy(Warp &warp, frag::TmaLoadOp op, uint64_t number, int64_t bytes);
 
   frag::KernelOp kernel;
   llvm::ArrayRef<char> params;
@@ -273,6 +275,8 @@ inline size_t slotBase(const FragRing &ring, int32_t slot) {
   return ring.base + size_t(slot % type.getSlots()) * type.getSlotBytes();
 }
 
+/// Any op, in a run without values.  Sets `known` to false for one that has none.
+mlir::LogicalResult runBlankOp(mlir::Operation *op, Warp &warp, bool &known);
 /// Ops that SM80 has too: copies, barriers, ldmatrix, mma, any.
 mlir::LogicalResult runMachineOp(mlir::Operation *op, Warp &warp);
 /// Ops of Hopper: roles, mbarriers, TMA, wgmma, words.  Sets `known` to false

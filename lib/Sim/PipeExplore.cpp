@@ -71,6 +71,7 @@ private:
   uint64_t maxStates;
   /// [channel][lane], [channel][reader]
   std::vector<std::vector<Turns>> committed, released;
+  std::vector<Turns> turnsPassed; ///< by replica
   /// Replicas that come to a gather, with the position before it.
   std::map<std::pair<Operation *, uint64_t>,
            std::vector<std::pair<uint32_t, uint32_t>>>
@@ -83,9 +84,14 @@ void Exploring::index() {
     committed.emplace_back(channel.lanes);
     released.emplace_back(channel.readers.size());
   }
+  turnsPassed.resize(trace.replicas.size());
   for (auto [r, replica] : llvm::enumerate(trace.replicas)) {
     for (auto [i, event] : llvm::enumerate(replica.events)) {
       auto behind = uint32_t(i + 1);
+      if (event.kind == Kind::PassTurn)
+        put(turnsPassed[r], event.turn, behind);
+      if (event.kind == Kind::PassTurn || event.kind == Kind::TakeTurn)
+        continue;
       if (event.kind == Kind::Gather) {
         gathers[{event.op, event.turn}].push_back({uint32_t(r), uint32_t(i)});
         continue;
@@ -130,6 +136,13 @@ Exploring::Answer Exploring::canGo(uint32_t r, const Positions &at) const {
         return Answer::No;
     return Answer::Yes;
   }
+  if (event.kind == Kind::PassTurn)
+    return Answer::Yes;
+  if (event.kind == Kind::TakeTurn)
+    return event.turn == 0 || passed(turnsPassed[event.channel], event.turn - 1,
+                                     at[event.channel])
+               ? Answer::Yes
+               : Answer::No;
   const PipeTrace::Channel &channel = trace.channels[event.channel];
   bool go = true, strict = event.unguarded;
   switch (event.kind) {
@@ -174,7 +187,8 @@ void Exploring::report(Exploration &result, const Positions &at,
   auto describe = [&](uint32_t r) -> std::string {
     const Event &event = trace.replicas[r].events[at[r]];
     std::string text = event.op->getName().getStringRef().str();
-    if (event.kind == Kind::Gather)
+    if (event.kind == Kind::Gather || event.kind == Kind::TakeTurn ||
+        event.kind == Kind::PassTurn)
       return text;
     const PipeTrace::Channel &channel = trace.channels[event.channel];
     return text + " for slot " + std::to_string(event.turn % channel.depth) +

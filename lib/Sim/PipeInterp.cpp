@@ -139,6 +139,49 @@ static LogicalResult gather(pipe::GatherOp op, Interp &interp) {
   return success();
 }
 
+/// The turn comes when the replica before has passed its own of this round;
+/// replica 0 follows the last one of the round before.
+static LogicalResult takeTurn(pipe::TakeTurnOp op, Interp &interp) {
+  PipeState &pipe = interp.state<PipeState>();
+  RoleFiber &role = pipe.self();
+  if (role.taken != role.passed)
+    return interp.fail(op,
+                       "takes turn " + Twine(role.taken) +
+                           " while it has turn " + Twine(role.passed),
+                       Verdict::ResourceError);
+  uint32_t before =
+      pipe.fibers->self() + uint32_t(role.rank ? -1 : role.replicas - 1);
+  uint64_t needed = role.taken + (role.rank ? 1 : 0);
+  const RoleFiber &other = pipe.roles[before];
+  bool go = pipe.fibers->block(
+      [&other, needed] { return other.passed >= needed; }, op,
+      [&other, needed] {
+        return "pipe.take_turn: role " + other.name + " has passed " +
+               std::to_string(other.passed) + " turns of " +
+               std::to_string(needed);
+      });
+  if (!go)
+    return failure();
+  record(pipe, PipeTrace::Kind::TakeTurn, before, needed, op);
+  ++pipe.self().taken;
+  return success();
+}
+
+static LogicalResult passTurn(pipe::PassTurnOp op, Interp &interp) {
+  PipeState &pipe = interp.state<PipeState>();
+  if (!pipe.fibers->yield())
+    return failure();
+  RoleFiber &role = pipe.self();
+  if (role.taken != role.passed + 1)
+    return interp.fail(op,
+                       "passes turn " + Twine(role.passed) + " but has taken " +
+                           Twine(role.taken),
+                       Verdict::ResourceError);
+  record(pipe, PipeTrace::Kind::PassTurn, 0, role.passed, op);
+  ++role.passed;
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Work
 //===----------------------------------------------------------------------===//
@@ -214,6 +257,10 @@ LogicalResult attn::sim::runPipeOp(Operation *op, Interp &interp) {
     return *result;
   if (auto x = dyn_cast<pipe::GatherOp>(op))
     return gather(x, interp);
+  if (auto x = dyn_cast<pipe::TakeTurnOp>(op))
+    return takeTurn(x, interp);
+  if (auto x = dyn_cast<pipe::PassTurnOp>(op))
+    return passTurn(x, interp);
   if (auto x = dyn_cast<pipe::IssueOp>(op))
     return issue(x, interp);
   if (auto x = dyn_cast<pipe::JoinOp>(op))

@@ -102,6 +102,7 @@ struct RoleFiber {
   std::string name; ///< "'load'" or "'compute'[1]"
   unsigned region = 0;
   int32_t rank = 0, replicas = 1;
+  uint64_t taken = 0, passed = 0; ///< turns
   /// Issued, and neither joined nor handed to a commit.
   llvm::SmallVector<std::shared_ptr<Future>> open;
 };

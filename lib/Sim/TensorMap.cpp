@@ -42,19 +42,14 @@ bool attn::sim::fillTensorMaps(Operation *kernel, MutableArrayRef<char> params,
                                  : fixed.v_strides;
     uint32_t pack = std::max<int32_t>(1, op.getPack());
     frag::TmapType type = op.getTmap().getType();
-    uint32_t panel = uint32_t(type.getBox()[0]);
     SimTensorMap map{};
     map.base = isQ ? fixed.q : isK ? fixed.k : fixed.v;
     map.rank = uint32_t(type.getBox().size());
     for (uint32_t i = 0; i < map.rank && i < 5; ++i) {
       switch (op.getDim(i)) {
-      case frag::TmapDim::Panel:
-        map.extent[i] = panel;
+      case frag::TmapDim::Dim:
+        map.extent[i] = tensor->cols;
         map.stride[i] = 1;
-        break;
-      case frag::TmapDim::Chunk:
-        map.extent[i] = tensor->cols / panel;
-        map.stride[i] = panel;
         break;
       case frag::TmapDim::Group:
         map.extent[i] = pack;

@@ -8,6 +8,8 @@
 #include "attn/Sim/Interp.h"
 #include "attn/Sim/TensorMap.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace attn;
 
@@ -69,28 +71,36 @@ LevelResult attn::judge(Case &c, StringRef level, bool ran,
   return result;
 }
 
-/// Number of tokens that a tensor's buffer holds, padding and all.
+/// Extent of the token dimension of a tensor map: what a ragged tensor's buffer
+/// holds, padding and all, or the longest request of a dense one.
 static uint32_t tokensOf(const workload::Tensor &tensor, int32_t heads,
-                         int32_t dim) {
+                         int32_t dim, bool ragged,
+                         const std::vector<int32_t> &lens) {
+  if (!ragged)
+    return lens.empty() ? 0
+                        : uint32_t(*std::max_element(lens.begin(), lens.end()));
   int64_t last = int64_t(heads - 1) * tensor.strides.head + dim;
   if (tensor.strides.token <= 0 || tensor.elements < last)
     return 0;
   return uint32_t((tensor.elements - last) / tensor.strides.token + 1);
 }
 
-/// Tensor maps of a kernel at L3.
-static bool completeParams(Case &c, frag::KernelOp kernel, std::string &error) {
+bool attn::completeParams(Case &c, frag::KernelOp kernel, std::string &error) {
   MutableArrayRef<char> params =
       c.launch.extend(size_t(kernel.getParamsBytes()));
   const emit::Kernel &k = c.kernel;
-  uint32_t kvTokens = tokensOf(c.workload.k, k.kvHeads, k.dim);
-  uint32_t batch = k.ragged ? 1 : uint32_t(c.workload.batch.size());
+  const workload::Batch &lens = c.workload.batch;
+  auto extent = [&](const char *name, const workload::Tensor &tensor,
+                    int32_t heads, int32_t dim,
+                    const std::vector<int32_t> &tokens) -> sim::TensorExtent {
+    return {name, tokensOf(tensor, heads, dim, k.ragged, tokens),
+            uint32_t(heads), k.ragged ? 1 : uint32_t(lens.size()),
+            uint32_t(dim)};
+  };
   sim::TensorExtent tensors[] = {
-      {"q", tokensOf(c.workload.q, k.heads, k.dim), uint32_t(k.heads), batch,
-       uint32_t(k.dim)},
-      {"k", kvTokens, uint32_t(k.kvHeads), batch, uint32_t(k.dim)},
-      {"v", tokensOf(c.workload.v, k.kvHeads, k.dimV), uint32_t(k.kvHeads),
-       batch, uint32_t(k.dimV)}};
+      extent("q", c.workload.q, k.heads, k.dim, lens.qLens),
+      extent("k", c.workload.k, k.kvHeads, k.dim, lens.kvLens),
+      extent("v", c.workload.v, k.kvHeads, k.dimV, lens.kvLens)};
   if (!sim::fillTensorMaps(kernel, params, tensors, error))
     return false;
   return true;

@@ -9,6 +9,7 @@
 #include "Launch.h"
 
 #include "attn/Dialect/Attn/IR/Attn.h"
+#include "attn/Dialect/Frag/IR/Frag.h"
 #include "attn/Sim/Machine.h"
 #include "attn/Sim/PipeTrace.h"
 #include "attn/Verify/VerifyLevels.h"
@@ -32,6 +33,9 @@ mlir::LogicalResult makeCase(KernelOp kernel, const VerifyOptions &options,
 /// The L0 module that is verified: fewer heads, another element type.
 mlir::OwningOpRef<mlir::ModuleOp> prepareSource(mlir::ModuleOp source,
                                                 const VerifyOptions &options);
+
+/// Fills the tensor maps of a kernel at L3; false with a message.
+bool completeParams(Case &c, frag::KernelOp kernel, std::string &error);
 
 LevelResult judge(Case &c, llvm::StringRef level, bool ran,
                   const std::string &error);

@@ -2,8 +2,7 @@
 
 #include "Launch.h"
 
-#include "attn/Plan/MaskVisibility.h"
-#include "attn/Plan/Planner.h"
+#include "attn/Workload/Launch.h"
 
 #include <cmath>
 #include <cstring>
@@ -46,78 +45,28 @@ static uint64_t address(const void *p) {
 bool Launch::make(workload::Workload &w, const emit::Kernel &kernel,
                   const emit::Specialisation &s, int32_t splitKeys,
                   int32_t workers, std::string &error) {
-  std::vector<int32_t> qBegins, kvBegins;
-  for (const attn_request_record &r : w.requests) {
-    qBegins.push_back(r.q_begin);
-    kvBegins.push_back(r.kv_begin);
-  }
-  plan::Problem p;
-  p.batch = w.batch.size();
-  p.qLens = w.batch.qLens.data();
-  p.kvLens = w.batch.kvLens.data();
-  p.qBegins = qBegins.data();
-  p.kvBegins = kvBegins.data();
-  p.heads = kernel.heads;
-  p.kvHeads = kernel.kvHeads;
-  p.pack = s.pack;
-  p.tileQ = s.tileQ;
-  p.tileK = s.tileK;
-  std::unique_ptr<plan::MaskVisibility> visibility;
-  if (const mask::HookProgram *program = w.problem().mask) {
-    visibility = std::make_unique<plan::MaskVisibility>(
-        *program, w.problem().bindings, s.tileK);
-    p.visibility = &visibility->visibility();
-  }
   plan::Options options;
   options.workers = workers;
   options.splitKeys = splitKeys;
-  plan::Capacity capacity;
-  plan::Error planError;
   plan::Summary summary;
-  auto fail = [&] {
-    error = planError.text;
+  if (!workload::planWorkload(w, {s.pack, s.tileQ, s.tileK}, options, plan,
+                              summary, error))
     return false;
-  };
-  if (!plan::capacity(p, options, capacity, planError))
-    return fail();
-  plan.assign(capacity.planBytes, 0);
-  std::vector<std::max_align_t> scratch(
-      capacity.scratchBytes / sizeof(std::max_align_t) + 1);
-  if (!plan::build(p, options, plan.data(), plan.size(), scratch.data(),
-                   capacity.scratchBytes, summary, planError))
-    return fail();
 
   planned = plan;
   partialO.assign(size_t(summary.slots) * s.tileQ * kernel.dimV, std::nanf(""));
   partialLse.assign(size_t(summary.slots) * s.tileQ, std::nanf(""));
   paramBytes.assign(s.paramsBytes, 0);
-  attn_kernel_params fixed{};
-  fixed.q = address(w.q.buffer.data());
-  fixed.k = address(w.k.buffer.data());
-  fixed.v = address(w.v.buffer.data());
-  fixed.o = address(w.o.buffer.data());
-  fixed.lse = kernel.softmax ? address(w.lse.buffer.data()) : 0;
+  attn_kernel_params fixed = workload::fixedParams(w);
   fixed.plan = address(plan.data());
   fixed.partial_o = address(partialO.data());
   fixed.partial_lse = address(partialLse.data());
-  fixed.q_strides = w.q.strides;
-  fixed.k_strides = w.k.strides;
-  fixed.v_strides = w.v.strides;
-  fixed.o_strides = w.o.strides;
-  fixed.lse_strides = w.lse.strides;
-  fixed.heads = kernel.heads;
-  fixed.kv_heads = kernel.kvHeads;
-  fixed.scale = w.scale;
   std::memcpy(paramBytes.data(), &fixed, sizeof(fixed));
   for (size_t i = 0; i < kernel.params.size(); ++i)
     std::memcpy(paramBytes.data() + kernel.params[i].offset, &w.paramBits[i],
                 4);
   for (size_t i = 0; i < kernel.tables.size(); ++i) {
-    attn_table_param t{};
-    t.data = address(w.tables[i].buffer.data());
-    std::copy(std::begin(w.tables[i].extent), std::end(w.tables[i].extent),
-              t.extent);
-    t.version = 1;
+    attn_table_param t = workload::tableParam(w.tables[i]);
     std::memcpy(paramBytes.data() + kernel.tables[i].offset, &t, sizeof(t));
   }
   return true;

@@ -156,10 +156,10 @@ attn::verifyEachLevel(ModuleOp source, const VerifyOptions &options) {
     if (failed(cpu))
       return failure();
     results.push_back(std::move(*cpu));
-    if (pipe) {
+    if (pipe)
       results.push_back(interpretSeeds(c, *pipe, "pipe", options));
+    if (frag)
       results.push_back(interpretSeeds(c, *frag, "frag", options));
-    }
   }
   return results;
 }

@@ -17,7 +17,7 @@ from enum import IntEnum
 
 from . import _library
 from .abi import STRUCTS as ABI_STRUCTS
-from .abi import TABLE_MAX_RANK, PlanHeader, Strides
+from .abi import MAP_MAX_RANK, TABLE_MAX_RANK, PlanHeader, Strides
 
 
 class Status(IntEnum):
@@ -87,6 +87,20 @@ class IndexSpace(IntEnum):
     FREE = 3
 
 
+class MapTensor(IntEnum):
+    Q = 0
+    K = 1
+    V = 2
+
+
+class MapDim(IntEnum):
+    DIM = 0
+    GROUP = 1
+    TOKEN = 2
+    HEAD = 3
+    BATCH = 4
+
+
 ANY_ELEMENT = -1
 
 # Python enumeration -> C enumeration and the prefix of its enumerators.
@@ -94,7 +108,8 @@ ENUMS = {Status: ("attnrt_status", "ATTNRT_"), Element: ("attnrt_element", "ATTN
          Storage: ("attnrt_storage", "ATTNRT_"), Normaliser: ("attnrt_normaliser", "ATTNRT_"),
          CodeKind: ("attnrt_code_kind", "ATTNRT_CODE_"), CopyKind: ("attnrt_copy_kind", "ATTNRT_"),
          Scalar: ("attn_scalar", "ATTN_"), HookKind: ("attn_hook_kind", "ATTN_HOOK_"),
-         IndexSpace: ("attn_index_space", "ATTN_INDEX_")}
+         IndexSpace: ("attn_index_space", "ATTN_INDEX_"),
+         MapTensor: ("attn_map_tensor", "ATTN_MAP_"), MapDim: ("attn_map_dim", "ATTN_MAP_")}
 
 
 class AttnError(Exception):
@@ -133,13 +148,19 @@ class HookInfo(Structure):
 class SpecialisationInfo(Structure):
     _fields_ = [("target", c_char_p), ("element", c_int), ("output", c_int), ("tile_q", c_int32),
                 ("tile_k", c_int32), ("pack", c_int32), ("entry", c_char_p),
-                ("merge_entry", c_char_p), ("codes", c_uint32), ("params_bytes", c_uint32),
-                ("threads", c_uint32), ("shared_bytes", c_uint32), ("merge_threads", c_uint32),
+                ("merge_entry", c_char_p), ("codes", c_uint32), ("tensor_maps", c_uint32),
+                ("params_bytes", c_uint32), ("threads", c_uint32), ("shared_bytes", c_uint32), ("merge_threads", c_uint32),
                 ("merge_shared_bytes", c_uint32), ("registers", c_uint32),
                 ("scratch_bytes", c_uint32), ("merge_scratch_bytes", c_uint32),
                 ("stride_multiple", c_uint32), ("base_align", c_uint32),
                 ("scale_positive", c_int32), ("cost_q", c_float), ("cost_kv", c_float),
-                ("schedule", c_char_p)]
+                ("schedule", c_char_p), ("dynamic", c_int32)]
+
+
+class TensorMapInfo(Structure):
+    _fields_ = [("tensor", c_int), ("offset", c_uint32), ("rank", c_uint32),
+                ("dims", c_int * MAP_MAX_RANK), ("box", c_uint32 * MAP_MAX_RANK),
+                ("element", c_int), ("swizzle", c_uint32), ("promotion", c_uint32)]
 
 
 class CodeInfo(Structure):
@@ -204,6 +225,7 @@ STRUCTS = {
     "attnrt_table_info": TableInfo,
     "attnrt_hook_info": HookInfo,
     "attnrt_specialisation_info": SpecialisationInfo,
+    "attnrt_tensor_map_info": TensorMapInfo,
     "attnrt_code_info": CodeInfo,
     "attnrt_device_options": DeviceOptions,
     "attnrt_device_info": DeviceInfo,
@@ -239,6 +261,8 @@ PROTOTYPES = {
     "attnrt_bundle_specialisation": (_STATUS, [_HANDLE, c_uint32, c_uint32,
                                                POINTER(SpecialisationInfo)]),
     "attnrt_bundle_code": (_STATUS, [_HANDLE, c_uint32, c_uint32, c_uint32, POINTER(CodeInfo)]),
+    "attnrt_bundle_tensor_map": (_STATUS, [_HANDLE, c_uint32, c_uint32, c_uint32,
+                                           POINTER(TensorMapInfo)]),
     "attnrt_device_open": (_STATUS, [c_char_p, POINTER(DeviceOptions), _OUT]),
     "attnrt_device_close": (None, [_HANDLE]),
     "attnrt_device_query": (_STATUS, [_HANDLE, POINTER(DeviceInfo)]),

@@ -16,6 +16,7 @@ from ctypes import c_float, c_int32, c_int64, c_uint32, c_uint64
 from typing import NamedTuple
 
 TABLE_MAX_RANK = 3
+MAP_MAX_RANK = 5
 MAX_SPLITS = 4095
 
 
@@ -70,7 +71,8 @@ class PlanHeader(_Record):
                 ("requests", c_uint32), ("item_capacity", c_uint32),
                 ("merge_capacity", c_uint32), ("request_capacity", c_uint32),
                 ("slots", c_uint32), ("items_offset", c_uint32), ("merges_offset", c_uint32),
-                ("requests_offset", c_uint32), ("bytes", c_uint32), ("reserved", c_uint32 * 4)]
+                ("requests_offset", c_uint32), ("bytes", c_uint32), ("queue_next", c_uint32),
+                ("queue_done", c_uint32), ("reserved", c_uint32 * 2)]
 
 
 class Strides(_Record):

@@ -57,8 +57,23 @@ class CodeInfo:
 
 
 @dataclass(frozen=True)
+class TensorMapInfo:
+    """The recipe of a tensor map: `dims` and `box`, innermost first."""
+    tensor: str
+    offset: int
+    dims: tuple
+    box: tuple
+    element: str
+    swizzle: int
+    promotion: int
+
+
+@dataclass(frozen=True)
 class SpecialisationInfo:
-    """One compiled form of a kernel: target, tile, launch facts, requirements."""
+    """One compiled form of a kernel: target, tile, launch facts, requirements.
+
+    dynamic   its CTAs take items from the plan's queue, in the plan's order
+    """
     target: str
     element: str
     output: str
@@ -68,6 +83,7 @@ class SpecialisationInfo:
     entry: str
     merge_entry: str
     codes: int
+    tensor_maps: List[TensorMapInfo]
     params_bytes: int
     threads: int
     shared_bytes: int
@@ -82,6 +98,7 @@ class SpecialisationInfo:
     cost_q: float
     cost_kv: float
     schedule: str
+    dynamic: bool
 
 
 @dataclass(frozen=True)
@@ -217,4 +234,15 @@ class Bundle(Handle):
                     index)
         values = plain(raw, element=_c.Element, output=_c.Element)
         values["scale_positive"] = bool(raw.scale_positive)
+        values["dynamic"] = bool(raw.dynamic)
+        values["tensor_maps"] = [self._tensor_map(kernel, index, i)
+                                 for i in range(raw.tensor_maps)]
         return SpecialisationInfo(**values)
+
+    def _tensor_map(self, kernel, specialisation, index):
+        raw = _read(lib.attnrt_bundle_tensor_map, _c.TensorMapInfo, self.handle, kernel,
+                    specialisation, index)
+        return TensorMapInfo(name_of(_c.MapTensor, raw.tensor), raw.offset,
+                             tuple(name_of(_c.MapDim, dim) for dim in raw.dims[:raw.rank]),
+                             tuple(raw.box[:raw.rank]), name_of(_c.Element, raw.element),
+                             raw.swizzle, raw.promotion)

@@ -47,6 +47,7 @@ struct State {
   std::set<void *> live;
   std::vector<CUcontext> contexts;
   std::vector<CUcontext> retained;
+  std::vector<attn_fake_tensor_map> tensorMaps;
   int clock = 0;
 };
 
@@ -358,13 +359,64 @@ CUresult fake_cuLaunchKernel(CUfunction function, unsigned gridX, unsigned,
   return kSuccess;
 }
 
+/// The 128 bytes are a mark and the index of the call.  The real driver refuses
+/// the same arguments, without a word why.
+constexpr char kMapMark[8] = {'F', 'A', 'K', 'E', 'T', 'M', 'A', 'P'};
+
+CUresult fake_cuTensorMapEncodeTiled(void *bytes, int type, unsigned rank,
+                                     void *base, const uint64_t *extents,
+                                     const uint64_t *strides,
+                                     const uint32_t *box,
+                                     const uint32_t *elementStrides,
+                                     int interleave, int swizzle, int promotion,
+                                     int fill) {
+  ENTER("cuTensorMapEncodeTiled");
+  if (uintptr_t(bytes) % 64 || uintptr_t(base) % 16 || !base || rank < 1 ||
+      rank > 5)
+    return kInvalidValue;
+  attn_fake_tensor_map map = {};
+  map.type = type;
+  map.rank = rank;
+  map.base = base;
+  map.interleave = interleave;
+  map.swizzle = swizzle;
+  map.promotion = promotion;
+  map.fill = fill;
+  for (unsigned i = 0; i < rank; ++i) {
+    map.extents[i] = extents[i];
+    map.strides[i] = i ? strides[i - 1] : 0;
+    map.box[i] = box[i];
+    map.element_strides[i] = elementStrides[i];
+    if (extents[i] < 1 || extents[i] > uint64_t(1) << 32 || box[i] < 1 ||
+        box[i] > 256 || map.strides[i] % 16 ||
+        map.strides[i] >= uint64_t(1) << 40 || elementStrides[i] < 1 ||
+        elementStrides[i] > 8)
+      return kInvalidValue;
+  }
+  uint32_t row = box[0] * (type == kMapFloat32 ? 4 : 2);
+  if (row % 16 || (swizzle && row > 16u << swizzle))
+    return kInvalidValue;
+  uint64_t index = state().tensorMaps.size();
+  state().tensorMaps.push_back(map);
+  memset(bytes, 0, 128);
+  memcpy(bytes, kMapMark, sizeof(kMapMark));
+  memcpy(static_cast<char *>(bytes) + 8, &index, sizeof(index));
+  return kSuccess;
+}
+
 } // namespace
 
-EXPORT CUresult cuGetProcAddress(const char *name, void **address, int,
+EXPORT CUresult cuGetProcAddress(const char *name, void **address, int version,
                                  uint64_t) {
   *address = nullptr;
   if (state().hidden == name)
     return kNotFound;
+#define ATTN_DRIVER_FN_SINCE(entry, since, arguments)                          \
+  if (strcmp(name, #entry) == 0 && version < since)                            \
+    return kNotFound;
+#define ATTN_DRIVER_FN(entry, arguments)
+#include "DriverTable.def"
+#undef ATTN_DRIVER_FN
 #define ATTN_DRIVER_FN(entry, arguments)                                       \
   if (strcmp(name, #entry) == 0) {                                             \
     CUresult(*function) arguments = &fake_##entry;                             \
@@ -390,6 +442,7 @@ EXPORT void attn_fake_reset(void) {
   s.occupancy = 2;
   s.kernel = nullptr;
   s.user = nullptr;
+  s.tensorMaps.clear();
 }
 EXPORT void attn_fake_fail(const char *name, unsigned n, int code) {
   std::lock_guard<std::mutex> lock(state().mutex);
@@ -406,6 +459,16 @@ EXPORT void attn_fake_device(int count, int major, int minor, int sms) {
   s.major = major;
   s.minor = minor;
   s.sms = sms;
+}
+EXPORT const attn_fake_tensor_map *
+attn_fake_find_tensor_map(const void *bytes) {
+  std::lock_guard<std::mutex> lock(state().mutex);
+  uint64_t index = 0;
+  memcpy(&index, static_cast<const char *>(bytes) + 8, sizeof(index));
+  bool marked = memcmp(bytes, kMapMark, sizeof(kMapMark)) == 0;
+  return marked && index < state().tensorMaps.size()
+             ? &state().tensorMaps[index]
+             : nullptr;
 }
 EXPORT void attn_fake_occupancy(int ctas) {
   std::lock_guard<std::mutex> lock(state().mutex);

@@ -21,6 +21,17 @@ typedef struct attn_fake_launch {
   void *stream;
 } attn_fake_launch;
 
+/* One call of cuTensorMapEncodeTiled; entries beyond the rank are 0. */
+typedef struct attn_fake_tensor_map {
+  int type;
+  uint32_t rank;
+  const void *base;
+  uint64_t extents[5];
+  uint64_t strides[5]; /* of the dimensions from 1 on */
+  uint32_t box[5], element_strides[5];
+  int interleave, swizzle, promotion, fill;
+} attn_fake_tensor_map;
+
 /* Called inside cuLaunchKernel; device pointers are host pointers. */
 typedef void (*attn_fake_kernel)(const attn_fake_launch *launch, void *user);
 
@@ -32,6 +43,9 @@ void attn_fake_fail(const char *name, unsigned n, int code);
 void attn_fake_hide(const char *name);
 /* Numbers of the pretended device; the default is 1 device, 9.0, 132 SMs. */
 void attn_fake_device(int count, int major, int minor, int sms);
+/* The arguments that 128 bytes of a launch's parameters were encoded from; null
+ * if they are no tensor map. */
+const attn_fake_tensor_map *attn_fake_find_tensor_map(const void *bytes);
 /* CTAs an SM holds. */
 void attn_fake_occupancy(int ctas);
 void attn_fake_set_kernel(attn_fake_kernel kernel, void *user);

@@ -214,4 +214,16 @@ attnrt_status attnrt_bundle_code(const attnrt_bundle *bundle, uint32_t kernel,
                 info);
 }
 
+attnrt_status attnrt_bundle_tensor_map(const attnrt_bundle *bundle,
+                                       uint32_t kernel, uint32_t specialisation,
+                                       uint32_t index,
+                                       attnrt_tensor_map_info *info) {
+  attnrt_specialisation_info unused;
+  ATTNRT_TRY(
+      attnrt_bundle_specialisation(bundle, kernel, specialisation, &unused));
+  const KernelEntry &entry = bundle->impl->kernels[kernel];
+  return copyAt("tensor map", entry.specialisations[specialisation].tensorMaps,
+                index, info);
+}
+
 } // extern "C"

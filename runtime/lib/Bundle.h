@@ -21,9 +21,14 @@
 
 namespace attnrt {
 
+inline uint32_t bytesOf(attnrt_element element) {
+  return element == ATTNRT_F32 ? 4 : 2;
+}
+
 struct Specialisation {
   attnrt_specialisation_info info = {};
   std::vector<attnrt_code_info> codes;
+  std::vector<attnrt_tensor_map_info> tensorMaps;
 };
 
 struct KernelEntry {

@@ -32,6 +32,9 @@ constexpr int32_t kMaxExtent = 1 << 16; ///< heads, dims, tiles
 constexpr uint32_t kMaxScratchBytes = 1u << 30;
 constexpr uint32_t kMaxThreads = 1024;
 constexpr uint32_t kMaxAlign = 4096;
+constexpr uint32_t kMaxMaps = 8;
+constexpr int kMaxMapBox = 256;
+constexpr uint32_t kMapGranule = 16; ///< bytes, of everything that TMA reads
 
 template <class T> T readAt(const uint8_t *bytes, size_t offset) {
   T value;
@@ -40,6 +43,10 @@ template <class T> T readAt(const uint8_t *bytes, size_t offset) {
 }
 
 bool isPowerOfTwo(uint32_t x) { return x && !(x & (x - 1)); }
+
+template <size_t N> bool contains(const uint32_t (&list)[N], uint32_t x) {
+  return std::find(list, list + N, x) != list + N;
+}
 
 class Verifier {
 public:
@@ -85,6 +92,11 @@ private:
   attnrt_status specialisation(const fb::Specialisation &s);
   attnrt_status code(const fb::Specialisation &s, bool gpu,
                      Specialisation &out);
+  attnrt_status tensorMaps(const fb::Specialisation &s,
+                           Specialisation &out) const;
+  attnrt_status tensorMap(const fb::TensorMap &m, uint32_t index,
+                          const attnrt_specialisation_info &s,
+                          attnrt_tensor_map_info &out) const;
 
   KernelEntry &entry;
 };
@@ -139,7 +151,8 @@ attnrt_status Verifier::tables(const fb::Kernel &k) {
 }
 
 /// Parameters and tables lie behind the fixed fields, aligned, apart from each
-/// other and inside the parameter struct of every specialisation.
+/// other and inside the parameter struct of every specialisation; its tensor
+/// maps lie behind them.
 attnrt_status Verifier::spans() const {
   struct Span {
     uint64_t begin, end;
@@ -168,10 +181,18 @@ attnrt_status Verifier::spans() const {
                  span.begin, end);
     end = span.end;
   }
-  for (const Specialisation &s : entry.specialisations)
-    if (s.info.params_bytes < end)
+  for (const Specialisation &s : entry.specialisations) {
+    uint64_t needed = end;
+    for (const attnrt_tensor_map_info &m : s.tensorMaps) {
+      if (m.offset < needed)
+        return bad("tensor map has offset %u but bytes up to %lu are taken",
+                   m.offset, needed);
+      needed = uint64_t(m.offset) + ATTN_TENSOR_MAP_BYTES;
+    }
+    if (s.info.params_bytes < needed)
       return bad("parameter struct has %u bytes but its fields need %lu",
-                 s.info.params_bytes, end);
+                 s.info.params_bytes, needed);
+  }
   return ATTNRT_OK;
 }
 
@@ -235,6 +256,83 @@ attnrt_status Verifier::code(const fb::Specialisation &s, bool gpu,
   return ATTNRT_OK;
 }
 
+/// What cuTensorMapEncodeTiled would refuse is refused here, as far as it does
+/// not depend on the tensors of a call.
+attnrt_status Verifier::tensorMap(const fb::TensorMap &m, uint32_t index,
+                                  const attnrt_specialisation_info &s,
+                                  attnrt_tensor_map_info &out) const {
+  ATTNRT_TRY(range("tensor of a map", int(m.tensor()), ATTN_MAP_Q, ATTN_MAP_V));
+  out.tensor = attn_map_tensor(m.tensor());
+  out.offset = m.offset();
+  if (out.offset % ATTN_TENSOR_MAP_ALIGN)
+    return bad("tensor map %u has offset %u, not a multiple of %d", index,
+               out.offset, ATTN_TENSOR_MAP_ALIGN);
+  out.rank = m.dims()->size();
+  ATTNRT_TRY(range("tensor map rank", out.rank, 1, ATTN_MAP_MAX_RANK));
+  if (m.box()->size() != out.rank)
+    return bad("tensor map %u has %u dimensions but its box %u", index,
+               out.rank, m.box()->size());
+  bool seen[ATTN_MAP_MAX_RANK] = {};
+  for (uint32_t i = 0; i < out.rank; ++i) {
+    int dim = m.dims()->Get(i), box = m.box()->Get(i);
+    ATTNRT_TRY(
+        range("tensor map dimension", dim, ATTN_MAP_DIM, ATTN_MAP_BATCH));
+    ATTNRT_TRY(range("tensor map box", box, 1, kMaxMapBox));
+    if (seen[dim])
+      return bad("tensor map %u has dimension %d twice", index, dim);
+    seen[dim] = true;
+    out.dims[i] = attn_map_dim(dim);
+    out.box[i] = uint32_t(box);
+  }
+  if (out.dims[0] != ATTN_MAP_DIM)
+    return bad("tensor map %u has innermost dimension %d but it must be %d",
+               index, int(out.dims[0]), int(ATTN_MAP_DIM));
+  if (seen[ATTN_MAP_GROUP] && (out.tensor != ATTN_MAP_Q || s.pack == 1))
+    return bad("tensor map %u has a group but its tensor is %d and pack %d",
+               index, int(out.tensor), s.pack);
+  if (int(m.element()) != int(s.element))
+    return bad("tensor map %u has element type %d but q, k and v have %d",
+               index, int(m.element()), int(s.element));
+  out.element = s.element;
+  out.swizzle = m.swizzle();
+  out.promotion = m.promotion();
+  static constexpr uint32_t swizzles[] = {0, 32, 64, 128};
+  static constexpr uint32_t promotions[] = {0, 64, 128, 256};
+  if (!contains(swizzles, out.swizzle))
+    return bad("tensor map %u has swizzle %u (known: 0, 32, 64, 128)", index,
+               out.swizzle);
+  if (!contains(promotions, out.promotion))
+    return bad("tensor map %u has promotion %u (known: 0, 64, 128, 256)", index,
+               out.promotion);
+  uint32_t row = out.box[0] * bytesOf(s.element);
+  if (row % kMapGranule || (out.swizzle && row > out.swizzle))
+    return bad("tensor map %u has rows of %u bytes, but they must be multiples "
+               "of %u and fit swizzle %u",
+               index, row, kMapGranule, out.swizzle);
+  return ATTNRT_OK;
+}
+
+attnrt_status Verifier::tensorMaps(const fb::Specialisation &s,
+                                   Specialisation &out) const {
+  attnrt_specialisation_info &info = out.info;
+  if (!s.tensor_maps() || s.tensor_maps()->size() == 0)
+    return ATTNRT_OK;
+  info.tensor_maps = s.tensor_maps()->size();
+  ATTNRT_TRY(range("tensor map count", info.tensor_maps, 0, kMaxMaps));
+  // So that Run.cpp's check of each call is all that a map needs.
+  uint32_t stride = info.stride_multiple * bytesOf(info.element);
+  if (info.base_align % kMapGranule || stride % kMapGranule)
+    return bad("tensor maps need tensors at multiples of %u bytes but the "
+               "specialisation asks for base %u and stride %u",
+               kMapGranule, info.base_align, stride);
+  for (uint32_t i = 0; i < info.tensor_maps; ++i) {
+    attnrt_tensor_map_info map = {};
+    ATTNRT_TRY(tensorMap(*s.tensor_maps()->Get(i), i, info, map));
+    out.tensorMaps.push_back(map);
+  }
+  return ATTNRT_OK;
+}
+
 attnrt_status Verifier::specialisation(const fb::Specialisation &s) {
   Specialisation out;
   attnrt_specialisation_info &info = out.info;
@@ -291,6 +389,13 @@ attnrt_status Verifier::specialisation(const fb::Specialisation &s) {
   info.cost_q = s.cost_q();
   info.cost_kv = s.cost_kv();
   info.schedule = s.schedule() ? s.schedule()->c_str() : "";
+  info.dynamic = s.dynamic();
+  ATTNRT_TRY(tensorMaps(s, out));
+  if (!gpu && (info.tensor_maps || info.dynamic))
+    return bad(
+        "target '%s' has %u tensor maps and dynamic %d, which only a GPU "
+        "has",
+        info.target, info.tensor_maps, info.dynamic);
   entry.specialisations.push_back(std::move(out));
   return ATTNRT_OK;
 }

@@ -5,10 +5,12 @@
 //   attention   grid = min(items, SMs * CTAs an SM holds)
 //   merge       likewise, only if the plan has merges
 //
-// with the whole parameter struct by value as the only argument.
+// with the whole parameter struct by value as the only argument.  A grid never
+// has more CTAs than run at once, which a kernel with a work queue relies on.
 //
 //===----------------------------------------------------------------------===//
 #include "Cuda.h"
+#include "TensorMaps.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -43,8 +45,9 @@ Arch parseArch(const char *text) {
 class CudaExecutable final : public Executable {
 public:
   CudaExecutable(std::shared_ptr<CudaDevice> device, CUmodule module,
-                 const attnrt_specialisation_info &info)
-      : device(std::move(device)), module(module), info(info) {}
+                 const Specialisation &specialisation)
+      : device(std::move(device)), module(module), info(specialisation.info),
+        maps(specialisation.tensorMaps, info.pack) {}
   ~CudaExecutable() override {
     Current current(*device);
     device->driver->cuModuleUnload(module);
@@ -62,6 +65,7 @@ public:
   attnrt_status launch(const Launch &launch) override {
     Current current(*device);
     ATTNRT_TRY(current.status);
+    ATTNRT_TRY(maps.fill(*device->driver, launch.tensors, launch.params));
     ATTNRT_TRY(start(attention, launch.items, launch));
     return start(merge, launch.merges, launch);
   }
@@ -107,7 +111,7 @@ private:
     uint32_t grid = std::min(records, uint32_t(function.residentCtas));
     size_t bytes = launch.paramsBytes;
     void *extra[] = {reinterpret_cast<void *>(kLaunchParamBufferPointer),
-                     const_cast<void *>(launch.params),
+                     launch.params,
                      reinterpret_cast<void *>(kLaunchParamBufferSize), &bytes,
                      reinterpret_cast<void *>(kLaunchParamEnd)};
     ATTNRT_CU(device->driver, cuLaunchKernel, function.handle, grid, 1u, 1u,
@@ -120,6 +124,7 @@ private:
   CUmodule module;
   /// Its strings belong to the bundle; used while resolving only.
   attnrt_specialisation_info info;
+  TensorMaps maps;
   Function attention, merge;
 };
 
@@ -159,6 +164,12 @@ bool CudaDevice::admits(const Specialisation &specialisation, int &rank,
              std::to_string(info.shared_bytes);
     return false;
   }
+  if (s.tensor_maps && !driver->cuTensorMapEncodeTiled) {
+    reason = "needs cuTensorMapEncodeTiled of driver version 12000, which "
+             "version " +
+             std::to_string(info.driver_version) + " lacks";
+    return false;
+  }
   if (!bestCode(specialisation)) {
     reason = std::string("no PTX and no cubin for ") + info.arch;
     return false;
@@ -192,7 +203,7 @@ attnrt_status CudaDevice::load(const Specialisation &specialisation,
                 code.arch, attnrt_last_error(), log[0] ? "; log: " : "", log);
   }
   auto loaded =
-      std::make_unique<CudaExecutable>(self(), module, specialisation.info);
+      std::make_unique<CudaExecutable>(self(), module, specialisation);
   ATTNRT_TRY(loaded->resolve());
   loaded->code = std::string(code.arch) + " " + kind;
   executable = std::move(loaded);

@@ -21,9 +21,20 @@
 
 namespace attnrt {
 
+/// A tensor of a launch, as its tensor maps see it.
+struct TensorView {
+  const void *data = nullptr;
+  attn_strides strides = {};
+  int64_t tokens = 0; ///< of a request (dense) or all of them; 0: not touched
+  int32_t heads = 0, columns = 0;
+  int32_t batch = 1; ///< extent of the batch stride
+};
+
 struct Launch {
-  const void *params = nullptr; ///< the filled parameter struct
+  /// The parameter struct, filled but for its tensor maps; aligned for them.
+  char *params = nullptr;
   uint32_t paramsBytes = 0;
+  TensorView tensors[ATTN_MAP_TENSORS];
   uint32_t items = 0;
   uint32_t merges = 0;
   void *stream = nullptr;

@@ -1,7 +1,8 @@
 //===- Driver.cpp - the CUDA driver, found at run time --------------------===//
 //
 // dlopen, then every entry of DriverTable.def through cuGetProcAddress at one
-// interface version, so that one build runs on every driver from 11.3 on.
+// interface version, so that one build runs on every driver from 11.3 on.  Only
+// the entries that are younger may be missing.
 //
 //===----------------------------------------------------------------------===//
 #include "Driver.h"
@@ -45,6 +46,12 @@ attnrt_status Driver::open(const char *path, std::shared_ptr<Driver> &result) {
                   "version %d",                                                \
                   name, #entry, code, kInterfaceVersion);                      \
     memcpy(&driver->entry, &address, sizeof(address));                         \
+  }
+#define ATTN_DRIVER_FN_SINCE(entry, version, arguments)                        \
+  {                                                                            \
+    void *address = nullptr;                                                   \
+    if (getProcAddress(#entry, &address, version, 0) == kSuccess)              \
+      memcpy(&driver->entry, &address, sizeof(address));                       \
   }
 #include "DriverTable.def"
 #undef ATTN_DRIVER_FN

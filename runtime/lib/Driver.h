@@ -7,7 +7,8 @@
 //   ATTNRT_TRY(Driver::open(nullptr, driver));   // libcuda.so.1
 //   ATTNRT_CU(driver, cuInit, 0);                // status with name and text
 //
-// Invariant: every entry of an open Driver is resolved.
+// Invariant: every entry of an open Driver is resolved, but for those that the
+// table marks as younger than the interface.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTNRT_LIB_DRIVER_H

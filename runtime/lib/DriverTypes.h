@@ -42,6 +42,23 @@ constexpr int kFuncAttrMaxDynamicSharedSizeBytes = 8;
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventDisableTiming = 2;
 
+/// cuTensorMapEncodeTiled: element types, swizzles and promotions.
+enum TensorMapType { kMapFloat16 = 6, kMapFloat32 = 7, kMapBfloat16 = 9 };
+enum TensorMapSwizzle {
+  kMapSwizzleNone = 0,
+  kMapSwizzle32 = 1,
+  kMapSwizzle64 = 2,
+  kMapSwizzle128 = 3
+};
+enum TensorMapPromotion {
+  kMapPromotionNone = 0,
+  kMapPromotion64 = 1,
+  kMapPromotion128 = 2,
+  kMapPromotion256 = 3
+};
+constexpr int kMapInterleaveNone = 0;
+constexpr int kMapFillZero = 0;
+
 /// `extra` of cuLaunchKernel: the parameters as one buffer.
 constexpr uintptr_t kLaunchParamEnd = 0;
 constexpr uintptr_t kLaunchParamBufferPointer = 1;

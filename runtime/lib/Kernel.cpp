@@ -17,10 +17,6 @@ static const char *nameOf(attnrt_element element) {
   return names[element];
 }
 
-uint32_t bytesOf(attnrt_element element) {
-  return element == ATTNRT_F32 ? 4 : 2;
-}
-
 /// False with the reason if the caller's facts do not meet the requirements.
 static bool meets(const attnrt_specialisation_info &s,
                   const attnrt_select &select, std::string &reason) {

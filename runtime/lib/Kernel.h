@@ -45,8 +45,6 @@ attnrt_status bind(const KernelEntry &entry, const attnrt_param *params,
                    uint32_t paramCount, const attnrt_table *tables,
                    uint32_t tableCount, Bound &bound);
 
-uint32_t bytesOf(attnrt_element element);
-
 } // namespace attnrt
 
 struct attnrt_kernel {

@@ -104,12 +104,16 @@ attnrt_status Plan::describe(const attnrt_plan_params &params) {
   problem.tileK = s.tile_k;
   problem.costQ = s.cost_q;
   problem.costKv = s.cost_kv;
+  problem.keyBytes =
+      (entry.info.dim + entry.info.dim_v) * int32_t(bytesOf(s.element));
   options = {};
   options.workers = kernel->executable->workers();
   if (params.max_workers)
     options.workers = std::min(options.workers, params.max_workers);
   options.splitKeys = params.split_keys;
   options.maxSplits = params.max_splits;
+  if (s.dynamic)
+    options.l2Bytes = kernel->device->info.l2_bytes;
   return ATTNRT_OK;
 }
 

@@ -44,9 +44,13 @@ public:
     ATTNRT_TRY(checkBounds());
     ATTNRT_TRY(checkTensors());
     fill();
+    const attnrt_kernel_info &k = entry.info;
     Launch launch;
     launch.params = bytes;
     launch.paramsBytes = s.params_bytes;
+    launch.tensors[ATTN_MAP_Q] = view(args.q, plan.qEnd, k.heads, k.dim);
+    launch.tensors[ATTN_MAP_K] = view(args.k, plan.kvEnd, k.kv_heads, k.dim);
+    launch.tensors[ATTN_MAP_V] = view(args.v, plan.kvEnd, k.kv_heads, k.dim_v);
     launch.items = plan.info.items;
     launch.merges = plan.info.merges;
     launch.stream = stream;
@@ -230,6 +234,13 @@ private:
     }
   }
 
+  TensorView view(const attnrt_tensor &tensor, int64_t tokens, int32_t heads,
+                  int32_t columns) const {
+    bool dense = entry.info.storage == ATTNRT_DENSE;
+    int32_t batch = dense ? int32_t(plan.info.requests) : 1;
+    return {tensor.data, tensor.strides, tokens, heads, columns, batch};
+  }
+
   Kernel &kernel;
   Plan &plan;
   const attnrt_args &args;
@@ -238,7 +249,7 @@ private:
   Bound bound;
   float scale = 0;
   /// params_bytes is at most 4096, checked with the bundle.
-  alignas(64) char bytes[4096];
+  alignas(ATTN_TENSOR_MAP_ALIGN) char bytes[4096];
 };
 
 } // namespace

@@ -39,6 +39,27 @@ attn.kernel @score(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm
   attn.return %o, %lse : !O, !L
 }
 
+// Warpgroup products: two roles; the shape follows from head dim and mask.
+
+// CHECK-LABEL: attn.kernel @roles(
+// CHECK-SAME:    schedule = #attn.schedule<tile_q = 128, tile_k = 128, pack = 4, kv_order = descending, softmax = frozen, limit = 64, fold_scale = true,
+// CHECK-SAME:      p_type = bf16, v_tail = "zero_rows", merge = "kernel", epilogue = "quad_transpose",
+// CHECK-SAME:      pipe = #pipe.schedule<roles = [#pipe.role<"load", warps = 1, replicas = 1, regs = 24>, #pipe.role<"compute", warps = 4, replicas = 2, regs = 240>],
+// CHECK-SAME:        place = {default = "compute", load_kv = "load", load_query = "load"},
+// CHECK-SAME:        agents = {load_kv = "tma", load_query = "tma", pv = "mma", qk = "mma"}, atoms = {pv = "wgmma.m64n128k16", qk = "wgmma.m64n128k16"},
+// CHECK-SAME:        channels = {k = 2 : i32, q = 2 : i32, v = 2 : i32, verdict = 3 : i32, work = 2 : i32}, skew = {pv = 1 : i32},
+// CHECK-SAME:        handover = "none", persist = "dynamic", unroll = 1>>
+// What follows from tile_k follows it.
+// TILE-LABEL: attn.kernel @roles(
+// TILE-SAME:    tile_k = 32
+// TILE-SAME:    qk = "wgmma.m64n32k16"
+attn.kernel @roles(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_90a"} {
+  attn.variant @v {
+  }
+  %o, %lse = attn.attention %q, %k, %v, %scale variant(@v) : (!Q, !K, !V) -> (!O, !L)
+  attn.return %o, %lse : !O, !L
+}
+
 // The cpu has no roles and keeps P in f32.
 
 // CHECK-LABEL: attn.kernel @cpu(

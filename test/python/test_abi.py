@@ -80,10 +80,10 @@ class Layout(unittest.TestCase):
         self.assertGreater(len(fields), 100)
 
     def test_constants(self):
-        out = run_c('printf("%d %d %d %d", ATTN_TABLE_MAX_RANK, ATTN_MAX_SPLITS, '
-                    "ATTN_ABI_VERSION, ATTNRT_ANY_ELEMENT);")
-        self.assertEqual(out, f"{abi.TABLE_MAX_RANK} {abi.MAX_SPLITS} {_library.ABI_VERSION} "
-                              f"{_c.ANY_ELEMENT}")
+        out = run_c('printf("%d %d %d %d %d", ATTN_TABLE_MAX_RANK, ATTN_MAP_MAX_RANK, '
+                    "ATTN_MAX_SPLITS, ATTN_ABI_VERSION, ATTNRT_ANY_ELEMENT);")
+        self.assertEqual(out, f"{abi.TABLE_MAX_RANK} {abi.MAP_MAX_RANK} {abi.MAX_SPLITS} "
+                              f"{_library.ABI_VERSION} {_c.ANY_ELEMENT}")
 
     def test_item_flags(self):
         item = abi.WorkItem(flags=int(run_c('printf("%u", ATTN_ITEM_FLAGS(7, 4094, 4095));')))
@@ -100,7 +100,8 @@ class Enumerators(unittest.TestCase):
         self.assertEqual(run_c("\n".join(lines)).splitlines(), expected)
 
     def test_none_is_missing(self):
-        text = header_text() + (ROOT / "include/attn/ABI/HookExpr.h").read_text()
+        text = header_text() + "".join((ROOT / "include/attn/ABI" / name).read_text()
+                                       for name in ("HookExpr.h", "KernelParams.h"))
         for enum, (name, prefix) in _c.ENUMS.items():
             body = re.search(rf"enum {name} \{{(.*?)\}}", text, re.S).group(1)
             body = re.sub(r"/\*.*?\*/", " ", body, flags=re.S)

@@ -58,17 +58,17 @@ class Loading(unittest.TestCase):
 
     def test_other_contract(self):
         library = self.build("unsigned attnrt_abi_version(void) { return 99; }\n")
-        self.refused(library, f"{library} has binary contract 99 but this package needs 1")
+        self.refused(library, f"{library} has binary contract 99 but this package needs {_library.ABI_VERSION}")
 
     def test_other_library(self):
         library = self.build("int other;\n")
-        self.refused(library, f"{library} is not the runtime: ")
+        self.refused(library, f"{library} cannot be used: ")
 
     def test_no_library(self):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, NAME)
             path.write_text("not a library")
-            self.refused(path, f"{path} is not the runtime: ")
+            self.refused(path, f"{path} cannot be used: ")
 
 
 if __name__ == "__main__":

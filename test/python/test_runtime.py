@@ -11,6 +11,7 @@ from array import array
 
 import attn_mlir
 from attn_mlir import AttnError, Bundle, Device, Kernel, Plan, Table, Tensor, merge_states
+from attn_mlir.bundle import TensorMapInfo
 
 from problem import DIM, HEADS, POISON, SCALE, Problem
 from tiny_bundle import ARG, H, ICMP, K, LT, TABLE, Tiny, description, hook, specialisation
@@ -55,6 +56,20 @@ class Bundles(Base):
         self.assertIs(spec.scale_positive, False)
         self.assertEqual((code.kind, code.arch, code.data[:4]),
                          ("shared_object", "x86-64", b"\x7fELF"))
+
+    def test_tensor_maps(self):
+        tensor_map = {"tensor": "Q", "offset": 256, "dims": [0, 1, 2, 3, 4], "box": [8, 2, 4, 1, 1],
+                      "element": "F32", "swizzle": 32, "promotion": 128}
+        spec = specialisation(target="sm_90a", threads=128, merge_threads=64, pack=2,
+                              params_bytes=384, base_align=16, dynamic=True,
+                              tensor_maps=[tensor_map],
+                              code=[{"kind": "PTX", "arch": "sm_90a", "data": [46]}])
+        with Bundle(TINY.bundle(description(specialisations=[spec]))) as bundle:
+            spec, = bundle.kernel("tiny").specialisations
+        self.assertIs(spec.dynamic, True)
+        tensor_map, = spec.tensor_maps
+        self.assertEqual(tensor_map, TensorMapInfo(
+            "q", 256, ("dim", "group", "token", "head", "batch"), (8, 2, 4, 1, 1), "f32", 32, 128))
 
     def test_from_bytes(self):
         with open(PATH, "rb") as file:

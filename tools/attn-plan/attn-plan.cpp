@@ -13,13 +13,12 @@
 
 #include "Runner.h"
 
-#include "attn/Plan/MaskVisibility.h"
-#include "attn/Plan/Planner.h"
+#include "attn/Target/TargetSpec.h"
+#include "attn/Workload/Launch.h"
 
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
-#include <memory>
 
 using namespace attn;
 
@@ -59,8 +58,9 @@ void print(const char *name, const attnrt_specialisation_info &spec,
       "kernel %s target %s tile %dx%d pack %d items %u merges %u slots %u\n",
       name, spec.target, spec.tile_q, spec.tile_k, spec.pack, summary.items,
       summary.merges, summary.slots);
-  std::printf("cost total %.0f longest %.0f split %u\n", summary.totalCost,
-              summary.longestCost, summary.splitKeys);
+  std::printf("cost total %.0f longest %.0f split %u sections %u\n",
+              summary.totalCost, summary.longestCost, summary.splitKeys,
+              summary.sections);
   for (uint32_t i = 0; !brief && i < header->items; ++i)
     std::printf("item %u: request %d head %d rows [%d, %d) keys [%d, %d) slot "
                 "%d split %u/%u\n",
@@ -73,6 +73,13 @@ void print(const char *name, const attnrt_specialisation_info &spec,
                 i, merges[i].request, merges[i].head, merges[i].row0,
                 merges[i].row0 + merges[i].rows, merges[i].first_slot,
                 merges[i].first_slot + merges[i].count);
+}
+
+/// What the runtime would ask the device for; 0 if the target is not known.
+uint64_t l2BytesOf(const char *target) {
+  std::string unknown;
+  const TargetSpec *spec = findTarget(target, unknown);
+  return spec ? spec->l2Bytes : 0;
 }
 
 /// Plans kernel `index`; false with a message.
@@ -103,52 +110,20 @@ bool planKernel(const attnrt_bundle *bundle, uint32_t index,
   if (!workload::Workload::make(desc, batch, options, w, error))
     return false;
 
-  std::vector<int32_t> qBegins, kvBegins;
-  for (const attn_request_record &r : w.requests) {
-    qBegins.push_back(r.q_begin);
-    kvBegins.push_back(r.kv_begin);
-  }
-  plan::Problem problem;
-  problem.batch = batch.size();
-  problem.qLens = batch.qLens.data();
-  problem.kvLens = batch.kvLens.data();
-  problem.qBegins = qBegins.data();
-  problem.kvBegins = kvBegins.data();
-  problem.heads = desc.heads;
-  problem.kvHeads = desc.kvHeads;
-  problem.pack = spec.pack;
-  problem.tileQ = spec.tile_q;
-  problem.tileK = spec.tile_k;
-  problem.costQ = spec.cost_q;
-  problem.costKv = spec.cost_kv;
-  std::unique_ptr<plan::MaskVisibility> visibility;
-  if (const mask::HookProgram *program = w.problem().mask) {
-    visibility = std::make_unique<plan::MaskVisibility>(
-        *program, w.problem().bindings, spec.tile_k);
-    problem.visibility = &visibility->visibility();
-  }
   plan::Options planOptions;
   planOptions.workers = request.workers;
   planOptions.splitKeys = request.split;
   planOptions.maxSplits = request.maxSplits;
-  plan::Capacity capacity;
-  plan::Error planError;
+  if (spec.dynamic)
+    planOptions.l2Bytes = l2BytesOf(spec.target);
   plan::Summary summary;
-  std::vector<char> buffer, scratch;
-  if (plan::capacity(problem, planOptions, capacity, planError)) {
-    buffer.resize(capacity.planBytes);
-    scratch.resize(capacity.scratchBytes + 16);
-    auto at =
-        (reinterpret_cast<uintptr_t>(scratch.data()) + 15) & ~uintptr_t(15);
-    if (plan::build(problem, planOptions, buffer.data(), buffer.size(),
-                    reinterpret_cast<void *>(at), capacity.scratchBytes,
-                    summary, planError)) {
-      print(desc.name.c_str(), spec, buffer, summary, request.summary);
-      return true;
-    }
-  }
-  error = planError.text;
-  return false;
+  std::vector<char> buffer;
+  workload::Tiling tiling{spec.pack, spec.tile_q, spec.tile_k, spec.cost_q,
+                          spec.cost_kv};
+  if (!workload::planWorkload(w, tiling, planOptions, buffer, summary, error))
+    return false;
+  print(desc.name.c_str(), spec, buffer, summary, request.summary);
+  return true;
 }
 
 } // namespace
@@ -186,6 +161,7 @@ int main(int argc, char **argv) {
     if (only == UINT32_MAX || i == only)
       ok = planKernel(bundle, i, request, error);
   attnrt_bundle_close(bundle);
+  ok = ok && attnrun::flushOutput(error);
   if (!ok)
     std::fprintf(stderr, "attn-plan: error: %s\n", error.c_str());
   return ok ? 0 : 1;

@@ -24,13 +24,16 @@ namespace {
 
 /// Carries attnrt_last_error() to the one handler below.
 struct Failure : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  explicit Failure(const std::string &text, attnrt_status status = ATTNRT_OK)
+      : runtime_error(text), status(status) {}
+  attnrt_status status;
 };
 
 void require(attnrt_status status) {
   if (status != ATTNRT_OK)
     throw Failure(std::string(attnrt_status_name(status)) + ": " +
-                  attnrt_last_error());
+                      attnrt_last_error(),
+                  status);
 }
 
 /// A workload buffer in device memory.
@@ -74,16 +77,22 @@ template <class T> using Handle = std::unique_ptr<T, Unload>;
 Element elementOf(attnrt_element e) { return Element(e); }
 
 uint32_t parseBits(const ParamDesc &p, const std::string &text) {
+  auto refuse = [&](const char *why) {
+    throw Failure("value \"" + text + "\" of parameter \"" + p.name + "\" " +
+                  why);
+  };
   char *end = nullptr;
-  uint32_t bits;
-  if (p.type == ATTN_F32)
-    bits = oracle::floatToBits(std::strtof(text.c_str(), &end));
-  else
-    bits = uint32_t(std::strtol(text.c_str(), &end, 10));
+  bool isFloat = p.type == ATTN_F32;
+  errno = 0;
+  float f = isFloat ? std::strtof(text.c_str(), &end) : 0;
+  long long i = isFloat ? 0 : std::strtoll(text.c_str(), &end, 10);
   if (end == text.c_str() || *end)
-    throw Failure("value \"" + text + "\" of parameter \"" + p.name +
-                  "\" is not a number");
-  return bits;
+    refuse("is not a number");
+  if (isFloat && errno == ERANGE && std::isinf(f))
+    refuse("is beyond the largest f32, 3.4e38");
+  if (i < INT32_MIN || i > INT32_MAX)
+    refuse("does not lie in [-2147483648, 2147483647]");
+  return isFloat ? oracle::floatToBits(f) : uint32_t(i);
 }
 
 /// The launch of one workload: device buffers, arguments, plan.
@@ -193,7 +202,12 @@ private:
   void *workspace = nullptr;
 };
 
-/// Median milliseconds of one run.
+double medianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// Median milliseconds of one run, after three that are not timed.
 double bench(attnrt_device *device, Launch &launch, int32_t iterations) {
   auto event = [&] {
     attnrt_event *e = nullptr;
@@ -211,8 +225,7 @@ double bench(attnrt_device *device, Launch &launch, int32_t iterations) {
     if (i >= 3)
       times.push_back(ms);
   }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
+  return medianOf(std::move(times));
 }
 
 Workload makeWorkload(const KernelDesc &desc, const Settings &s,
@@ -286,6 +299,7 @@ void runDevice(ordered_json &line, attnrt_bundle *bundle, attnrt_device *device,
       s.dtype.empty() ? ATTNRT_ANY_ELEMENT : int32_t(dtypeOf(s.dtype));
   select.output = ATTNRT_ANY_ELEMENT;
   select.target = s.target.empty() ? nullptr : s.target.c_str();
+  select.specialisation = s.specialisation + 1;
   attnrt_kernel *raw = nullptr;
   require(attnrt_kernel_load(device, bundle, desc.name.c_str(), &select, &raw));
   Handle<attnrt_kernel> kernel(raw);
@@ -296,6 +310,7 @@ void runDevice(ordered_json &line, attnrt_bundle *bundle, attnrt_device *device,
   line["target"] = spec.target;
   line["code"] = attnrt_kernel_code(kernel.get());
   line["element"] = oracle::nameOf(elementOf(spec.element));
+  line["specialisation"] = chosen;
 
   Workload w =
       makeWorkload(desc, s, elementOf(spec.element), elementOf(spec.output));
@@ -326,7 +341,10 @@ void runDevice(ordered_json &line, attnrt_bundle *bundle, attnrt_device *device,
     ok &= same;
   }
   if (s.bench) {
-    double ms = bench(device, launch, s.iterations);
+    std::vector<double> rounds;
+    for (int32_t i = 0; i < s.rounds; ++i)
+      rounds.push_back(bench(device, launch, s.iterations));
+    double ms = medianOf(std::move(rounds));
     double flops = w.visiblePairs() * 2 * (desc.dim + desc.dimV);
     line["ms"] = ms;
     line["tflops"] = flops / ms * 1e-9;
@@ -334,25 +352,57 @@ void runDevice(ordered_json &line, attnrt_bundle *bundle, attnrt_device *device,
   line["ok"] = ok;
 }
 
-} // namespace
-
-ordered_json attnrun::runKernel(attnrt_bundle *bundle, attnrt_device *device,
-                                uint32_t index, const Settings &settings) {
+/// One result, whatever happens.
+ordered_json runOne(attnrt_bundle *bundle, attnrt_device *device,
+                    const KernelDesc &desc, const Settings &settings) {
   ordered_json line;
+  line["kernel"] = desc.name;
+  line["device"] = settings.device;
   try {
-    KernelDesc desc;
-    std::string error;
-    if (!describe(bundle, index, desc, error))
-      throw Failure(error);
-    line["kernel"] = desc.name;
-    line["device"] = settings.device;
     if (device)
       runDevice(line, bundle, device, desc, settings);
     else
       runOracle(line, desc, settings);
+  } catch (const Failure &e) {
+    bool skipped =
+        settings.allSpecialisations && e.status == ATTNRT_NOT_ADMISSIBLE;
+    line[skipped ? "skipped" : "error"] = e.what();
+    line["ok"] = skipped;
   } catch (const std::exception &e) {
     line["error"] = e.what();
     line["ok"] = false;
   }
   return line;
+}
+
+} // namespace
+
+std::vector<ordered_json> attnrun::runKernel(attnrt_bundle *bundle,
+                                             attnrt_device *device,
+                                             uint32_t index,
+                                             const Settings &settings) {
+  KernelDesc desc;
+  std::string error;
+  if (!describe(bundle, index, desc, error))
+    return {ordered_json{{"error", error}, {"ok", false}}};
+  if (!settings.allSpecialisations || !device)
+    return {runOne(bundle, device, desc, settings)};
+  attnrt_kernel_info info;
+  if (attnrt_bundle_kernel(bundle, index, &info) != ATTNRT_OK)
+    return {ordered_json{{"error", attnrt_last_error()}, {"ok", false}}};
+  std::vector<ordered_json> lines;
+  for (uint32_t i = 0; i < info.specialisations; ++i) {
+    Settings one = settings;
+    one.specialisation = int32_t(i);
+    ordered_json line = runOne(bundle, device, desc, one);
+    line["specialisation"] = i;
+    attnrt_specialisation_info spec;
+    if (attnrt_bundle_specialisation(bundle, index, i, &spec) == ATTNRT_OK) {
+      line["target"] = spec.target;
+      line["element"] = oracle::nameOf(elementOf(spec.element));
+      line["schedule"] = spec.schedule;
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
 }

@@ -8,7 +8,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace attnrun {
 
@@ -26,19 +31,35 @@ struct Settings {
   int32_t tokenPad = 8;
   int64_t workspace = -1; ///< bytes offered; -1: what the plan needs
   int32_t iterations = 20;
+  int32_t rounds = 1;
+  /// Index of the specialisation to run; -1: the cheapest admissible one.
+  int32_t specialisation = -1;
+  /// Run every one in turn; those that do not run here are no failure.
+  bool allSpecialisations = false;
   bool check = false;
   bool bench = false;
   bool defaults = false; ///< parameters by default, not by sample
   std::map<std::string, std::string> params;
 };
 
+/// False with a message if standard output did not take everything.
+inline bool flushOutput(std::string &error) {
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout))
+    return true;
+  error = std::string("cannot write to standard output: ") + strerror(errno);
+  return false;
+}
+
 /// Fills a description from the bundle.
 bool describe(const attnrt_bundle *bundle, uint32_t index,
               attn::workload::KernelDesc &desc, std::string &error);
 
-/// Runs kernel `index`; the result's "ok" says whether everything held.
-nlohmann::ordered_json runKernel(attnrt_bundle *bundle, attnrt_device *device,
-                                 uint32_t index, const Settings &settings);
+/// Runs kernel `index`; the "ok" of each result, one a specialisation that was
+/// asked for, says whether everything held.
+std::vector<nlohmann::ordered_json> runKernel(attnrt_bundle *bundle,
+                                              attnrt_device *device,
+                                              uint32_t index,
+                                              const Settings &settings);
 
 } // namespace attnrun
 

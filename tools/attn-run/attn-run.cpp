@@ -1,9 +1,11 @@
 //===- attn-run.cpp - run a bundle's kernels on random input --------------===//
 //
 //   attn-run llama3.attn --device=cpu --batch='q=5,1;kv=7,300' --check --json
+//   attn-run llama3.attn --device=cuda --all-specialisations --bench --csv
 //
-// Prints one line a kernel and a last line {"ok": ...}, their conjunction.  The
-// exit status is 0 iff that is true.
+// Prints one line a kernel (or specialisation) and a last line {"ok": ...}, their
+// conjunction; with --csv a head line in place of the last.  The exit status is
+// 0 iff all is well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +14,6 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
-#include <iostream>
 
 using namespace attnrun;
 using nlohmann::ordered_json;
@@ -29,10 +30,47 @@ static void print(const ordered_json &line) {
   std::printf("\n");
 }
 
+/// Columns of --csv; a result without one leaves it empty.
+static const char *const columns[] = {
+    "kernel", "specialisation", "target",    "element",
+    "ok",     "tensor_error",   "row_error", "ms",
+    "tflops", "schedule",       "skipped",   "error"};
+
+static void printCsvHead() {
+  const char *separator = "";
+  for (const char *column : columns) {
+    std::printf("%s%s", separator, column);
+    separator = ",";
+  }
+  std::printf("\n");
+}
+
+static void printCsv(const ordered_json &line) {
+  const char *separator = "";
+  for (const char *column : columns) {
+    std::printf("%s", separator);
+    separator = ",";
+    // What was skipped is neither right nor wrong.
+    bool unknown = line.contains("skipped") && column == std::string("ok");
+    if (!line.contains(column) || unknown)
+      continue;
+    if (!line[column].is_string()) {
+      std::printf("%s", line[column].dump().c_str());
+      continue;
+    }
+    std::string quoted = "\"";
+    for (char c : line[column].get<std::string>())
+      quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    std::printf("%s\"", quoted.c_str());
+  }
+  std::printf("\n");
+}
+
 static int fail(const std::string &message, bool json) {
   std::fprintf(stderr, "attn-run: error: %s\n", message.c_str());
   if (json)
-    std::cout << ordered_json{{"ok", false}, {"error", message}} << "\n";
+    std::printf("%s\n",
+                ordered_json{{"ok", false}, {"error", message}}.dump().c_str());
   return 1;
 }
 
@@ -40,7 +78,7 @@ int main(int argc, char **argv) {
   Settings s;
   std::string bundlePath, kernelName;
   std::vector<std::string> params;
-  bool json = false;
+  bool json = false, csv = false;
 
   CLI::App app{"Run the kernels of a bundle on random input"};
   app.add_option("bundle", bundlePath, "bundle file (.attn)")->required();
@@ -70,7 +108,19 @@ int main(int argc, char **argv) {
   app.add_flag("--bench", s.bench, "time the launch");
   app.add_option("--iterations", s.iterations, "timed launches")
       ->check(CLI::PositiveNumber);
-  app.add_flag("--json", json, "one JSON object a line");
+  app.add_option("--bench-rounds", s.rounds,
+                 "times that --bench is repeated; the median of their medians")
+      ->check(CLI::PositiveNumber);
+  CLI::Option *one = app.add_option("--specialisation", s.specialisation,
+                                    "index of the specialisation to run")
+                         ->check(CLI::NonNegativeNumber);
+  app.add_flag("--all-specialisations", s.allSpecialisations,
+               "run each in turn; those that the device does not run are "
+               "listed as skipped")
+      ->excludes(one);
+  CLI::Option *asJson = app.add_flag("--json", json, "one JSON object a line");
+  app.add_flag("--csv", csv, "a line of comma-separated values a result")
+      ->excludes(asJson);
   CLI11_PARSE(app, argc, argv);
 
   for (const std::string &p : params) {
@@ -97,20 +147,31 @@ int main(int argc, char **argv) {
   }
 
   bool ok = true;
+  if (csv)
+    printCsvHead();
   for (uint32_t i = 0; i < attnrt_bundle_kernels(bundle); ++i) {
     if (only != UINT32_MAX && i != only)
       continue;
-    ordered_json line = runKernel(bundle, device, i, s);
-    ok &= line["ok"].get<bool>();
-    if (json)
-      std::cout << line.dump() << "\n";
-    else
-      print(line);
-    if (line.contains("error"))
-      std::fprintf(stderr, "attn-run: error: %s\n",
-                   line["error"].get<std::string>().c_str());
+    for (const ordered_json &line : runKernel(bundle, device, i, s)) {
+      ok &= line["ok"].get<bool>();
+      if (csv)
+        printCsv(line);
+      else if (json)
+        std::printf("%s\n", line.dump().c_str());
+      else
+        print(line);
+      if (line.contains("error"))
+        std::fprintf(stderr, "attn-run: error: %s\n",
+                     line["error"].get<std::string>().c_str());
+    }
   }
-  std::cout << "{\"ok\": " << (ok ? "true}" : "false}") << std::endl;
+  if (!csv)
+    std::printf("{\"ok\": %s}\n", ok ? "true" : "false");
+  std::string error;
+  if (!flushOutput(error)) {
+    std::fprintf(stderr, "attn-run: error: %s\n", error.c_str());
+    ok = false;
+  }
   attnrt_device_close(device);
   attnrt_bundle_close(bundle);
   return ok ? 0 : 1;

@@ -15,6 +15,8 @@
 //   attn-sim llama3.mlir --batch='q=5;kv=300' --batch='q=40;kv=7' --mutants
 //       breaks each barrier, wait, fence, phase, count and release in turn; each
 //       mutant must be found on one of the batches, or be the same as the kernel
+//   attn-sim llama3.mlir --timing --ctas=1 --batch='q=4096;kv=4096'
+//       how many clocks the L3 kernel takes; --json, --timeline=FILE
 //
 // Prints a line a kernel and level; the exit status is 1 if one disagrees.
 //
@@ -23,14 +25,17 @@
 #include "attn/Dialect/Attn/IR/Attn.h"
 #include "attn/InitAll.h"
 #include "attn/Verify/Mutants.h"
+#include "attn/Verify/TimeKernels.h"
 #include "attn/Verify/VerifyLevels.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 
+#include <cmath>
 #include <map>
 
 using namespace mlir;
@@ -100,6 +105,27 @@ static cl::opt<bool> forceExact("force-exact",
 static cl::opt<bool> failCheck("fail-check", cl::desc("redo every speculation"),
                                cl::cat(category));
 
+static cl::opt<bool> timing("timing", cl::desc("clocks of the frag level"),
+                            cl::cat(category));
+static cl::opt<bool> values("values",
+                            cl::desc("with --timing: tiles have values, which "
+                                     "are compared with the oracle"),
+                            cl::cat(category));
+static cl::opt<bool> json("json", cl::desc("with --timing: print JSON"),
+                          cl::cat(category));
+static cl::opt<std::string>
+    timeline("timeline", cl::value_desc("file.json"),
+             cl::desc("with --timing: write a timeline for Perfetto"),
+             cl::cat(category));
+static cl::opt<std::string> device(
+    "device", cl::value_desc("target"),
+    cl::desc("with --timing: whose clocks (default: the kernel's target)"),
+    cl::cat(category));
+static cl::opt<unsigned>
+    ctasPerSm("ctas-per-sm", cl::init(1),
+              cl::desc("with --timing: CTAs that share an SM"),
+              cl::cat(category));
+
 static int refuse(const llvm::Twine &message) {
   llvm::errs() << "attn-sim: error: " << message << "\n";
   return 1;
@@ -154,6 +180,80 @@ static int runMutants(ModuleOp source, ModuleOp lowered,
                  << " " << name;
   llvm::outs() << "\n";
   return alive ? 1 : 0;
+}
+
+static void printTiming(const KernelTiming &timed) {
+  const sim::TimingReport &r = timed.report;
+  auto share = [](double x) { return llvm::format("%.3f", x); };
+  auto clocks = [](double x) { return llvm::format("%.1f", x); };
+  llvm::raw_ostream &os = llvm::outs();
+  os << timed.kernel << " on " << timed.device << ": " << clocks(r.cycles)
+     << " clocks, " << r.ctaCycles.size() << " CTAs, tensor "
+     << share(r.tensorShare) << ", of visible pairs "
+     << share(timed.utilisation) << "\n";
+  for (const sim::TimingLoop &loop : r.loops)
+    os << "  loop " << loop.where << ": " << clocks(loop.cycles)
+       << " clocks a visit, " << loop.count << " visits\n";
+  os << "  units:";
+  for (const sim::TimingUnit &unit : r.units)
+    os << " " << unit.name << " " << share(unit.share);
+  os << "\n";
+  for (const sim::TimingRole &role : r.roles) {
+    os << "  cta " << role.cta << " "
+       << (role.role.empty() ? "all" : role.role);
+    if (role.rank >= 0)
+      os << "[" << role.rank << "]";
+    os << ": " << clocks(role.cycles) << " clocks, issue "
+       << clocks(role.issue);
+    for (auto &[cause, cycles] : role.stalls)
+      os << ", " << cause << " " << clocks(cycles);
+    os << "\n";
+  }
+}
+
+static int runTiming(ModuleOp source, ModuleOp lowered,
+                     const VerifyOptions &options) {
+  TimeOptions time;
+  time.device = device;
+  time.ctasPerSm = ctasPerSm;
+  time.timeline = !timeline.empty();
+  time.values = values;
+  if (ctasPerSm < 1)
+    return refuse("--ctas-per-sm is 0 but needs at least 1");
+  FailureOr<std::vector<KernelTiming>> results =
+      timeKernels(source, lowered, options, time);
+  if (failed(results))
+    return 1;
+  llvm::json::Array all;
+  for (const KernelTiming &timed : *results) {
+    if (!json) {
+      printTiming(timed);
+      continue;
+    }
+    llvm::json::Value value = sim::toJSON(timed.report);
+    (*value.getAsObject())["kernel"] = timed.kernel;
+    (*value.getAsObject())["device"] = timed.device;
+    (*value.getAsObject())["utilisation"] =
+        std::round(timed.utilisation * 1000) / 1000;
+    all.push_back(std::move(value));
+  }
+  if (json)
+    llvm::outs() << llvm::formatv("{0:2}\n", llvm::json::Value(std::move(all)));
+  if (timeline.empty())
+    return 0;
+  // Of the first kernel: a file is one timeline.
+  std::error_code failed;
+  llvm::raw_fd_ostream out(timeline, failed);
+  if (!failed) {
+    out << sim::toTimeline(results->front().report) << "\n";
+    out.close();
+    failed = out.error();
+  }
+  if (failed) {
+    out.clear_error();
+    return refuse("cannot write '" + timeline + "': " + failed.message());
+  }
+  return 0;
 }
 
 int main(int argc, char **argv) {
@@ -214,6 +314,13 @@ int main(int argc, char **argv) {
     if (!lowered)
       return 1;
   }
+  if (timing && inputs.size() > 1)
+    return refuse("--timing takes one --batch but got " +
+                  llvm::Twine(inputs.size()));
+  options.batch = inputs.front().batch;
+  options.scale = inputs.front().scale;
+  if (timing)
+    return runTiming(*source, lowered ? *lowered : nullptr, options);
   if (mutants)
     return runMutants(*source, lowered ? *lowered : nullptr, options, inputs);
 

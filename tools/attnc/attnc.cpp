@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "attn/Compiler/Cache.h"
 #include "attn/Compiler/Compiler.h"
 #include "attn/Dialect/Attn/IR/Attn.h"
 #include "attn/Emit/Bundle.h"
@@ -69,6 +70,10 @@ static cl::opt<std::string> ptxasPath("ptxas", cl::value_desc("path"),
                                       cl::cat(category));
 static cl::opt<bool> noCubin("no-cubin", cl::desc("PTX only"),
                              cl::cat(category));
+static cl::opt<std::string>
+    cacheFolder("cache", cl::value_desc("folder"), cl::cat(category),
+                cl::desc("keep bundles there by content (default: the "
+                         "environment's ATTN_CACHE, else none)"));
 static cl::opt<bool> showTime("time", cl::desc("print the time of each stage"),
                               cl::cat(category));
 static cl::opt<int64_t> tokens("tokens", cl::init(4096),
@@ -336,12 +341,15 @@ int main(int argc, char **argv) {
   StageTimes times;
   ProgressBar bar;
   options.progress = std::ref(bar);
-  FailureOr<emit::Bundle> bundle = compile(*module, options, times);
+  std::string folder = cacheFolder;
+  if (!cacheFolder.getNumOccurrences())
+    folder = llvm::sys::Process::GetEnv("ATTN_CACHE").value_or("");
+  FailureOr<std::vector<char>> bytes =
+      compileToFile(*module, options, folder, times);
   bar.clear();
-  if (failed(bundle))
+  if (failed(bytes))
     return 1;
-  std::vector<char> bytes = emit::serialise(*bundle);
-  if (llvm::Error e = emit::writeFileAtomically(output, bytes))
+  if (llvm::Error e = emit::writeFileAtomically(output, *bytes))
     return fail(llvm::toString(std::move(e)));
   if (showTime)
     printTimes(times);

@@ -1,5 +1,4 @@
-/*===- HookExpr.h - postfix encoding of hooks ----------------------*- C99
- * -*-===
+/*===- HookExpr.h - postfix encoding of hooks -------------------------------===
  *
  * A hook is written into the bundle as a small postfix program so that the
  * planner, the interval analysis and the oracle evaluate the very expression

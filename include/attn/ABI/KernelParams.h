@@ -9,13 +9,14 @@
  *
  * A specialisation that copies by TMA has its tensor maps behind all that,
  * ATTN_TENSOR_MAP_BYTES each, aligned to ATTN_TENSOR_MAP_ALIGN; the bundle lists
- * the recipe of each and the runtime encodes them at launch.
+ * the recipe of each and the runtime encodes them at launch.  The map of a tensor
+ * that holds no token is zero: no work item needs it.
  *
  * CPU entry:   void entry(const void *record, const void *params, void
  * *scratch) record = attn_work_item (attention) or attn_merge_item (merge),
  *              scratch = 64-byte aligned, scratch_bytes of the specialisation.
- * GPU entry:   .entry name(.param .align 16 .b8 params[N]), 1-d grid of any
- * size.
+ * GPU entry:   .entry name(.param .align A .b8 params[N]), 1-d grid of any
+ *              size, A = 16, or ATTN_TENSOR_MAP_ALIGN with tensor maps.
  *===----------------------------------------------------------------------===*/
 #ifndef ATTN_ABI_KERNELPARAMS_H
 #define ATTN_ABI_KERNELPARAMS_H
@@ -53,6 +54,31 @@ typedef struct attn_kernel_params {
 #define ATTN_PARAMS_FIXED_BYTES 200
 #define ATTN_TENSOR_MAP_BYTES 128
 #define ATTN_TENSOR_MAP_ALIGN 64
+
+/* A tensor map is made of a tensor and a list of dimensions, innermost first.
+ * Elements outside the extents read as 0.  `pack` is the specialisation's where
+ * the list has ATTN_MAP_GROUP, else 1.
+ *
+ *   dimension   extent                          stride in elements
+ *   DIM         columns of a row                1
+ *   GROUP       pack                            head stride
+ *   TOKEN       tokens                          token stride
+ *   HEAD        heads / pack                    pack * head stride
+ *   BATCH       requests; 1 if ragged           batch stride
+ *
+ * Tokens reach to the end of the plan's last request (ragged storage) or of its
+ * longest (dense): memory that the launch is allowed to read.  Q packs query
+ * heads; K and V have KV heads. */
+enum attn_map_tensor { ATTN_MAP_Q = 0, ATTN_MAP_K = 1, ATTN_MAP_V = 2 };
+#define ATTN_MAP_TENSORS 3
+enum attn_map_dim {
+  ATTN_MAP_DIM = 0,
+  ATTN_MAP_GROUP = 1,
+  ATTN_MAP_TOKEN = 2,
+  ATTN_MAP_HEAD = 3,
+  ATTN_MAP_BATCH = 4
+};
+#define ATTN_MAP_MAX_RANK 5
 
 /* Row-major, dimension 0 outermost.  Unused extents are 1. */
 typedef struct attn_table_param {

@@ -76,6 +76,10 @@ mlir::FailureOr<std::string> compileToPTX(mlir::ModuleOp source,
 /// Name, shapes, parameters, hooks of a kernel with block map and variant.
 mlir::FailureOr<emit::Kernel> describeKernel(mlir::Operation *kernel);
 
+/// What a launch of the specialisation needs, from its kernels at the fragment
+/// level: threads, shared memory, parameter struct, tensor maps, order of work.
+void describeLaunch(mlir::ModuleOp module, emit::Specialisation &s);
+
 /// Work and data movement of each kernel for the target, as text; see
 /// docs/report.md for the formulas.
 mlir::LogicalResult printReport(mlir::ModuleOp source,

@@ -49,6 +49,15 @@ struct Code {
   std::vector<char> data;
 };
 
+struct TensorMap {
+  uint8_t tensor = 0; ///< attn_map_tensor
+  uint32_t offset = 0;
+  std::vector<uint8_t> dims; ///< attn_map_dim, innermost first
+  std::vector<uint16_t> box;
+  Element element = Element::BF16;
+  uint16_t swizzle = 0, promotion = 0;
+};
+
 struct Specialisation {
   std::string target;
   Element element = Element::F32, output = Element::F32;
@@ -63,6 +72,8 @@ struct Specialisation {
   bool scalePositive = false;
   float costQ = 1, costKv = 1;
   std::string schedule;
+  std::vector<TensorMap> tensorMaps;
+  bool dynamic = false; ///< items from the plan's queue
 };
 
 struct Kernel {
@@ -87,6 +98,10 @@ struct Bundle {
 
 /// The bytes of the bundle file.
 std::vector<char> serialise(const Bundle &bundle);
+
+/// Whether these are the bytes of a whole bundle file of this version: length
+/// and hash fit.
+bool isIntact(llvm::ArrayRef<char> file);
 
 /// Writes bytes beside `path` and renames, so that a reader sees the old file
 /// or the whole new one.

@@ -4,6 +4,10 @@
 // lists the items of a batch, longest first, cuts long slices into splits, and
 // lists the merges of those splits.
 //
+// If the tiles of a head read more keys and values together than L2 holds for
+// all heads, the list is made of sections: runs of heads whose keys and values
+// fit, longest first inside.
+//
 //   2 requests (q 5, 1; kv 7, 300), 1 head, tile 64 x 64, splits of 128 keys
 //     items    r1 [0,128) slot 0 | r1 [128,256) slot 1 | r1 [256,300) slot 2
 //              r0 [0,7) slot -1
@@ -61,6 +65,7 @@ struct Problem {
   int32_t tileK = 64;
   float costQ = 1.0f; ///< an item costs costQ * rows + costKv * visible keys
   float costKv = 1.0f;
+  int32_t keyBytes = 0; ///< of one key and its value in one KV head
   const Visibility *visibility = nullptr; ///< null: every key is visible
 };
 
@@ -68,6 +73,8 @@ struct Options {
   int32_t workers = 1;   ///< CTAs or threads that take items
   int32_t splitKeys = 0; ///< keys of a split; 0: chosen for balance
   int32_t maxSplits = 0; ///< of a tile; 0: ATTN_MAX_SPLITS
+  uint64_t l2Bytes = 0;  ///< 0: one section.  For workers that take the items
+                         ///< in order as they become free
 };
 
 /// Upper bounds that hold for these lengths and options with any mask.
@@ -85,6 +92,7 @@ struct Summary {
   uint32_t merges = 0;
   uint32_t slots = 0;
   uint32_t splitKeys = 0; ///< longest split; 0: nothing was split
+  uint32_t sections = 0;  ///< runs of heads that follow each other
   double totalCost = 0;
   double longestCost = 0;
 };

@@ -26,6 +26,7 @@ struct ProblemFacts {
   attn::TensorType query, key, value;
   Normaliser normaliser = Normaliser::Softmax;
   bool hasScoreHook = false;
+  bool hasMaskHook = false;
   int32_t group = 1;
 
   /// Of an L0 kernel with a resolved variant; false with the reason.
@@ -53,10 +54,16 @@ bool checkSchedule(const ProblemFacts &facts, ScheduleAttr schedule,
 struct Resources {
   uint64_t threads = 0;
   uint64_t sharedBytes = 0;
-  /// 32-bit registers of tiles, plus `registerOverhead` for the rest.
+  /// 32-bit registers of tiles, plus an estimate for the rest.
   uint64_t registersPerThread = 0;
+  /// Registers that the computing role may use; 0: as many as the target has.
+  uint64_t registersOfRole = 0;
+  /// Registers that the roles set for themselves, of all threads; 0 if none does.
+  uint64_t registersSet = 0;
 };
 constexpr uint64_t registerOverhead = 40;
+/// With operands of products in shared memory, little but tiles is live.
+constexpr uint64_t registerOverheadOfRole = 30;
 
 Resources resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule);
 

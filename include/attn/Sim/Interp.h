@@ -62,9 +62,15 @@ struct Object {
   virtual ~Object() = default;
 };
 
+/// When a timed run has a value: its first and its last register.
+struct Stamp {
+  double first = 0, last = 0;
+};
+
 /// The value of an SSA value.
 class Datum {
 public:
+  Stamp stamp; ///< goes where the value goes
   Datum() = default;
   Datum(Word word) : scalar(word) {}
   Datum(std::shared_ptr<Object> object) : object(std::move(object)) {}
@@ -100,6 +106,13 @@ struct HandlerState {
 
 class Interp;
 
+/// Sees every op and terminator that an interpreter runs; a failure ends the run.
+struct Watcher {
+  virtual ~Watcher() = default;
+  virtual mlir::LogicalResult before(mlir::Operation *op, Interp &interp) = 0;
+  virtual mlir::LogicalResult after(mlir::Operation *op, Interp &interp) = 0;
+};
+
 /// Runs one op: reads operands, sets results.  Regions by Interp::run.
 using Handler = std::function<mlir::LogicalResult(mlir::Operation *, Interp &)>;
 
@@ -116,6 +129,9 @@ public:
     root->handlers[dialect] = std::move(handler);
   }
 
+  /// Not null: is told of each op.
+  void setWatcher(Watcher *w) { watcher = w; }
+
   //===--- values ---------------------------------------------------------===//
   const Datum &get(mlir::Value value) const;
   int64_t getInt(mlir::Value value) const { return get(value).asInt(); }
@@ -127,6 +143,7 @@ public:
     return *object;
   }
   void set(mlir::Value value, Datum datum) { values[value] = std::move(datum); }
+  void stamp(mlir::Value value, Stamp stamp) { values[value].stamp = stamp; }
 
   //===--- control --------------------------------------------------------===//
   /// Runs a region of one block; `results` gets the terminator's operands.
@@ -164,12 +181,14 @@ public:
   }
 
 private:
+  mlir::LogicalResult dispatch(mlir::Operation *op);
   mlir::LogicalResult runScf(mlir::Operation *op);
   /// Counts one turn of a loop; fails at the limit.
   mlir::LogicalResult turn(mlir::Operation *op);
   mlir::LogicalResult runScalar(mlir::Operation *op);
 
   Interp *root; ///< the CTA's own
+  Watcher *watcher = nullptr;
   llvm::ArrayRef<char> bytes;
   LaunchOptions launch;
   int32_t ctaIndex;

@@ -38,6 +38,7 @@
 namespace attn::sim {
 
 struct FragCache;
+class Timing;
 
 /// What is decoded once a kernel and kept between its runs.  Must not outlive
 /// the kernel, and is void after the kernel has been changed.
@@ -64,6 +65,10 @@ struct MachineOptions {
   bool foresee = true;
   /// Not null: gets each op of `frag` that ran.
   llvm::DenseSet<mlir::Operation *> *reached = nullptr;
+  /// False: tiles are blank (see MachineBlank.cpp), and each vote says `vote`.
+  bool values = true;
+  bool vote = false;
+  Timing *timing = nullptr; ///< set by timeMachine
 };
 
 /// Runs all CTAs of a `frag.kernel`.

@@ -37,7 +37,9 @@ struct PipeTrace {
     Release,
     Send,
     Recv,
-    Gather
+    Gather,
+    TakeTurn, ///< channel: the replica before; turn: how many it must have passed
+    PassTurn
   };
   struct Event {
     Kind kind;

@@ -157,7 +157,7 @@ private:
                  uint64_t stream);
   void fillTables(uint64_t stream);
   bool bindHooks(std::string &error);
-  bool gather(const oracle::Reference &ref, std::vector<float> &rows,
+  void gather(const oracle::Reference &ref, std::vector<float> &rows,
               std::vector<float> &lses) const;
   std::string strayWrite() const;
 

@@ -1,8 +1,10 @@
 //===- AssignRoles.cpp - work loops into roles ----------------------------===//
 //
-// The work loop of a kernel becomes the body of its one role: a loop over work
+// The work loop of a kernel becomes the body of one role: a loop over work
 // indices, the fields of a record by index, and the loops over key blocks as
-// scf.for over their borders.
+// scf.for over their borders.  A schedule with more roles gets them by
+// pipe-split-roles, which cuts this one where channels run through it; a merge
+// kernel keeps it.
 //
 //   attn.for_work %plan (%req, ...) { B }
 //   ->
@@ -18,7 +20,8 @@
 //   }
 //
 // Invariant: every tile op is in the role; the visits of an item depend on its
-// record alone.
+// record alone.  Speculation becomes a loop of two turns where the role stays
+// one; where it is cut, the role that hands out items repeats the item.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,27 +63,16 @@ static void convertForKV(ForKVOp op) {
   bool descending = op.getOrder() == KVOrder::Descending;
   Value one = constantI32(b, loc, 1);
   Value tileK = constantI32(b, loc, op.getTileK());
-  Value top;
-  if (descending) {
-    Value sum = arith::AddIOp::create(b, loc, op.getLo(), op.getHi());
-    top = arith::SubIOp::create(b, loc, sum, one);
-  }
-  auto loop =
-      scf::ForOp::create(b, loc, op.getLo(), op.getHi(), one, op.getInits());
-  loop->setAttr(visitsAttr, b.getStringAttr(stringifyKVOrder(op.getOrder())));
-  loop->setAttr("pipe.class",
+  auto [visits, j] = createVisits(b, loc, descending, op.getLo(), op.getHi(),
+                                  one, op.getInits());
+  scf::ForOp loop = visits.loop;
+  loop->setAttr(classAttr,
                 b.getStringAttr(stringifyBlockClass(op.getBlockClass())));
 
   Block *body = loop.getBody();
-  if (!body->empty())
-    body->clear();
-  b.setInsertionPointToStart(body);
-  Value j = loop.getInductionVar();
-  if (descending) {
-    auto index = arith::SubIOp::create(b, loc, top, j);
-    index->setAttr(visitIndexAttr, b.getUnitAttr());
-    j = index;
-  }
+  if (!body->empty() && body->back().hasTrait<OpTrait::IsTerminator>())
+    body->back().erase();
+  b.setInsertionPointToEnd(body);
   Value offset = arith::MulIOp::create(b, loc, j, tileK);
   Value k0 = arith::AddIOp::create(b, loc, op.getBase(), offset);
   SmallVector<Value> args{j, k0};
@@ -126,7 +118,8 @@ static void convertWork(Operation *op, Value plan, Block *work,
                         pipe::ScheduleAttr schedule, bool merges) {
   OpBuilder b(op);
   Location loc = op->getLoc();
-  auto roles = pipe::RolesOp::create(b, loc, schedule.getRoles(), 1);
+  auto roles =
+      pipe::RolesOp::create(b, loc, b.getArrayAttr({oneRole(schedule)}), 1);
   Block *role = b.createBlock(&roles.getBodies()[0]);
 
   Value none = constantI32(b, loc, -1);
@@ -181,31 +174,59 @@ struct AssignRoles : attn::impl::PipeAssignRolesBase<AssignRoles> {
     }
     for (ForKVOp loop : loops)
       convertForKV(loop);
-    for (SpeculateOp speculate : speculations)
-      convertSpeculate(speculate);
+    if (!hasRoles(*schedule))
+      for (SpeculateOp speculate : speculations)
+        convertSpeculate(speculate);
     if (auto op = dyn_cast<ForWorkOp>(work[0]))
       convertWork(op, op.getPlan(), &op.getBody().front(), *schedule, false);
     else if (auto op = dyn_cast<ForMergeOp>(work[0]))
       convertWork(op, op.getPlan(), &op.getBody().front(), *schedule, true);
   }
 
-  /// What is not built is refused by name.
-  LogicalResult check(KernelOp kernel, pipe::ScheduleAttr schedule) {
-    if (schedule.getRoles().size() != 1)
-      return kernel.emitError() << "pipe-assign-roles builds 1 role but the "
-                                   "schedule has "
-                                << schedule.getRoles().size();
+  LogicalResult checkOneRole(KernelOp kernel, pipe::ScheduleAttr schedule) {
     auto role = cast<pipe::RoleAttr>(schedule.getRoles()[0]);
     if (role.getReplicas() != 1)
       return kernel.emitError()
-             << "pipe-assign-roles builds 1 replica but role " << role.getName()
+             << "a kernel of one role has 1 replica but role " << role.getName()
              << " has " << role.getReplicas();
     if (schedule.getPersist().getValue() != "static")
       return kernel.emitError() << "persist = " << schedule.getPersist()
-                                << " is not built; use \"static\"";
+                                << " needs 2 roles but the schedule has 1";
     if (schedule.getHandover().getValue() != "none")
       return kernel.emitError() << "handover = " << schedule.getHandover()
-                                << " is not built; use \"none\"";
+                                << " needs 2 roles but the schedule has 1";
+    return success();
+  }
+
+  /// One role copies tiles and hands out items, the other computes.
+  LogicalResult checkRoles(KernelOp kernel, pipe::ScheduleAttr schedule) {
+    if (schedule.getRoles().size() != 2)
+      return kernel.emitError() << "pipe-assign-roles builds 1 or 2 roles but "
+                                   "the schedule has "
+                                << schedule.getRoles().size();
+    StringRef load = schedule.getRoleOf("load_kv");
+    StringRef query = schedule.getRoleOf("load_query");
+    StringRef rest = schedule.getRoleOf("default");
+    if (load == rest || query != load)
+      return kernel.emitError()
+             << "load_query and load_kv are placed in roles '" << query
+             << "' and '" << load << "' but must share one beside '" << rest
+             << "'";
+    for (Attribute attr : schedule.getRoles()) {
+      auto role = cast<pipe::RoleAttr>(attr);
+      if (role.getName().getValue() == load && role.getReplicas() != 1)
+        return kernel.emitError()
+               << "role '" << load << "' of the copies has "
+               << role.getReplicas() << " replicas but 1 is built";
+    }
+    return success();
+  }
+
+  /// What is not built is refused by name.
+  LogicalResult check(KernelOp kernel, pipe::ScheduleAttr schedule) {
+    if (failed(hasRoles(schedule) ? checkRoles(kernel, schedule)
+                                  : checkOneRole(kernel, schedule)))
+      return failure();
     if (schedule.getUnroll() != 1)
       return kernel.emitError()
              << "unroll = " << schedule.getUnroll() << " is not built; use 1";

@@ -14,6 +14,9 @@
 //   %s = attn.qk %qt, %kt
 //   pipe.release %b
 //
+// With `v_tail = "zero_rows"` a copy of V that may bring rows from outside of the
+// request is joined, and those rows are set to 0, before the commit.
+//
 // The visits of an item are put under `scf.if first < last`, and Q is loaded
 // inside it: an item that sees no block starts no copy and leaves no slot full.
 //
@@ -40,7 +43,7 @@ namespace {
 class Channels {
 public:
   Channels(pipe::RolesOp roles, pipe::ScheduleAttr schedule)
-      : roles(roles), schedule(schedule) {}
+      : roles(roles), schedule(schedule), owner(roles.getRole(0).getName()) {}
 
   /// The channel of a load; null with a diagnostic if the payload differs from
   /// an earlier load's.
@@ -49,14 +52,11 @@ public:
     Value &channel = byName[name];
     if (!channel) {
       OpBuilder b(roles);
-      StringRef producer = schedule.getRoleOf(load->getName().stripDialect());
-      StringRef consumer = schedule.getRoleOf("default");
       channel = pipe::ChannelOp::create(
           b, load->getLoc(),
           pipe::ChannelType::get(b.getContext(), payload,
                                  schedule.getDepth(name)),
-          b.getStringAttr(name), b.getStringAttr(producer),
-          b.getStrArrayAttr({consumer}));
+          b.getStringAttr(name), owner, b.getStrArrayAttr({owner.getValue()}));
       return channel;
     }
     Type held = cast<pipe::ChannelType>(channel.getType()).getPayload();
@@ -71,6 +71,7 @@ public:
 private:
   pipe::RolesOp roles;
   pipe::ScheduleAttr schedule;
+  StringAttr owner; ///< the one role, on both sides
   llvm::StringMap<Value> byName;
 };
 } // namespace
@@ -124,11 +125,60 @@ static scf::IfOp guardVisits(VisitChain &chain) {
   return guard;
 }
 
+namespace {
+/// A load on its way through a channel.
+struct Fill {
+  Value channel;
+  pipe::Agent agent;
+  function_ref<void(OpBuilder &, Value slot)> copy;
+
+  /// acquire, issue, commit.  With `valid` the copy is joined and the rows from
+  /// there on set to 0 before the commit.
+  void produce(OpBuilder &b, Location loc, Value valid = {}) const {
+    Type payload = cast<pipe::ChannelType>(channel.getType()).getPayload();
+    auto slotType = pipe::SlotType::get(b.getContext(), payload);
+    Value slot = pipe::AcquireOp::create(b, loc, slotType, channel);
+    auto issue = pipe::IssueOp::create(
+        b, loc, pipe::FutureType::get(b.getContext()), agent);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.createBlock(&issue.getBody());
+      copy(b, slot);
+      pipe::YieldOp::create(b, loc);
+    }
+    if (!valid) {
+      pipe::CommitOp::create(b, loc, slot, ValueRange{issue.getFuture()});
+      return;
+    }
+    auto join = pipe::JoinOp::create(b, loc, issue.getFuture());
+    ZeroRowsOp::create(b, loc, slot, valid);
+    pipe::CommitOp::create(b, loc, slot, ValueRange(),
+                           ValueRange{join.getDone()});
+  }
+};
+} // namespace
+
+/// The ragged form of a fill where rows past `kv1` come with the copy: 0 * NaN
+/// is NaN, so they must not reach the second product.
+static void produceRagged(OpBuilder &b, Location loc, const Fill &fill,
+                          LoadKVOp load) {
+  int32_t rows = cast<TileType>(load.getResult().getType()).getRows();
+  Value valid = arith::SubIOp::create(b, loc, load.getKv1(), load.getK0());
+  Value full = arith::ConstantIntOp::create(b, loc, rows, 32);
+  Value ragged =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, valid, full);
+  auto branch = scf::IfOp::create(b, loc, ragged, /*withElseRegion=*/true);
+  OpBuilder then = branch.getThenBodyBuilder();
+  fill.produce(then, loc, valid);
+  OpBuilder other = branch.getElseBodyBuilder();
+  fill.produce(other, loc);
+}
+
 /// acquire, issue, commit, wait before `before`; the payload replaces the
 /// load's result and is released after its last use in that block.
 static LogicalResult
 loadThroughChannel(Operation *load, Operation *before, TensorRole role,
-                   pipe::Agent agent, Channels &channels,
+                   pipe::Agent agent, bool zeroRows, Channels &channels,
                    function_ref<void(OpBuilder &, Value slot)> copy) {
   Type payload = load->getResult(0).getType();
   Value channel = channels.get(load, role, payload);
@@ -136,17 +186,12 @@ loadThroughChannel(Operation *load, Operation *before, TensorRole role,
     return failure();
   OpBuilder b(before);
   Location loc = load->getLoc();
+  Fill fill{channel, agent, copy};
+  if (zeroRows)
+    produceRagged(b, loc, fill, cast<LoadKVOp>(load));
+  else
+    fill.produce(b, loc);
   auto slotType = pipe::SlotType::get(b.getContext(), payload);
-  Value slot = pipe::AcquireOp::create(b, loc, slotType, channel);
-  auto issue = pipe::IssueOp::create(
-      b, loc, pipe::FutureType::get(b.getContext()), agent);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.createBlock(&issue.getBody());
-    copy(b, slot);
-    pipe::YieldOp::create(b, loc);
-  }
-  pipe::CommitOp::create(b, loc, slot, ValueRange{issue.getFuture()});
   auto wait = pipe::WaitOp::create(b, loc, payload, slotType, channel);
   load->getResult(0).replaceAllUsesWith(wait.getPayload());
   Operation *last = lastUserIn(wait->getBlock(), wait.getPayload());
@@ -193,6 +238,8 @@ struct InsertChannels : attn::impl::PipeInsertChannelsBase<InsertChannels> {
       return signalPassFailure();
     }
     Channels channels(roles[0], *schedule);
+    bool zeroRows =
+        kernel.getScheduleAttr().getVTail().getValue() == "zero_rows";
     SmallVector<VisitChain> chains;
     if (failed(findVisitChains(roles[0], chains)))
       return signalPassFailure();
@@ -212,7 +259,7 @@ struct InsertChannels : attn::impl::PipeInsertChannelsBase<InsertChannels> {
         if (failed(convertQuery(op, guard, chain, *schedule, channels)))
           return signalPassFailure();
       for (VisitLoop &loop : chain.loops)
-        if (failed(convertVisit(loop, *schedule, channels)))
+        if (failed(convertVisit(loop, *schedule, zeroRows, channels)))
           return signalPassFailure();
     }
 
@@ -233,21 +280,22 @@ struct InsertChannels : attn::impl::PipeInsertChannelsBase<InsertChannels> {
         return user->emitError(
             "uses the query tile outside the visits of an item");
     Value tensor = op.getTensor(), rows = op.getRows();
-    return loadThroughChannel(op, chain.loops.front().loop, TensorRole::Query,
-                              schedule.getAgent("load_query"), channels,
-                              [&](OpBuilder &b, Value slot) {
-                                CopyQueryOp::create(b, op.getLoc(), slot,
-                                                    tensor, rows);
-                              });
+    return loadThroughChannel(
+        op, chain.loops.front().loop, TensorRole::Query,
+        schedule.getAgent("load_query"),
+        /*zeroRows=*/false, channels, [&](OpBuilder &b, Value slot) {
+          CopyQueryOp::create(b, op.getLoc(), slot, tensor, rows);
+        });
   }
 
   LogicalResult convertVisit(VisitLoop loop, pipe::ScheduleAttr schedule,
-                             Channels &channels) {
+                             bool zeroRows, Channels &channels) {
     Block *body = loop.loop.getBody();
     for (LoadKVOp op : llvm::make_early_inc_range(body->getOps<LoadKVOp>())) {
       TensorRole role = op.getTensor().getType().getRole();
       LogicalResult done = loadThroughChannel(
-          op, op, role, schedule.getAgent("load_kv"), channels,
+          op, op, role, schedule.getAgent("load_kv"),
+          zeroRows && role == TensorRole::Value, channels,
           [&](OpBuilder &b, Value slot) {
             CopyKVOp::create(b, op.getLoc(), slot, op.getTensor(),
                              op.getRequest(), op.getKvHead(), op.getKvBegin(),

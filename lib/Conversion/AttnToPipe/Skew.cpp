@@ -17,11 +17,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "VisitLoop.h"
+#include "CopyGroup.h"
 #include "attn/Conversion/Passes.h"
-
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace attn {
 #define GEN_PASS_DEF_PIPESKEW
@@ -30,82 +27,6 @@ namespace attn {
 
 using namespace mlir;
 using namespace attn;
-
-namespace {
-/// The copies of one visit, in order, and what they are computed from.
-struct CopyGroup {
-  SmallVector<Operation *> ops;   ///< acquire, issue, commit of each channel
-  SmallVector<Operation *> slice; ///< arithmetic between the index and them
-  Value index;                    ///< number of the visited block
-};
-} // namespace
-
-static bool startsCopy(pipe::IssueOp issue) {
-  return !issue.getBody().front().getOps<CopyKVOp>().empty();
-}
-
-/// Collects the copies of a visit; a diagnostic if they depend on more than the
-/// visit's index.
-static FailureOr<CopyGroup> collectCopies(VisitLoop loop) {
-  CopyGroup group;
-  group.index = loop.index();
-  if (!group.index)
-    return loop.loop.emitError("visit loop has lost its pipe.visit_index");
-  Block *body = loop.loop.getBody();
-  llvm::SmallPtrSet<Operation *, 16> members;
-  for (pipe::CommitOp commit : body->getOps<pipe::CommitOp>()) {
-    bool copies = llvm::any_of(commit.getFutures(), [](Value future) {
-      return startsCopy(future.getDefiningOp<pipe::IssueOp>());
-    });
-    if (!copies)
-      continue;
-    members.insert(commit);
-    members.insert(commit.getSlot().getDefiningOp());
-    for (Value future : commit.getFutures())
-      members.insert(future.getDefiningOp());
-  }
-  // What the copies use from the body, down to the index.
-  llvm::SmallPtrSet<Operation *, 16> needed;
-  SmallVector<Value> todo;
-  auto addOperands = [&](Operation *op) {
-    op->walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        todo.push_back(operand);
-    });
-  };
-  for (Operation *op : members)
-    addOperands(op);
-  while (!todo.empty()) {
-    Value value = todo.pop_back_val();
-    if (value == group.index || value.getParentBlock() != body)
-      continue;
-    Operation *def = value.getDefiningOp();
-    if (def && members.contains(def))
-      continue;
-    if (!def || !isPure(def))
-      return loop.loop.emitError(
-          "copies depend on more than the index of the visit");
-    if (needed.insert(def).second)
-      addOperands(def);
-  }
-  for (Operation &op : *body) {
-    if (members.contains(&op))
-      group.ops.push_back(&op);
-    else if (needed.contains(&op))
-      group.slice.push_back(&op);
-  }
-  return group;
-}
-
-/// Clones the copies for another index.
-static void cloneCopies(OpBuilder &b, const CopyGroup &group, Value index) {
-  IRMapping map;
-  map.map(group.index, index);
-  for (Operation *op : group.slice)
-    b.clone(*op, map);
-  for (Operation *op : group.ops)
-    b.clone(*op, map);
-}
 
 static LogicalResult checkDepths(const CopyGroup &group) {
   for (Operation *op : group.ops)
@@ -173,11 +94,7 @@ static LogicalResult skewChain(VisitChain &chain) {
     if (chain.descending)
       next = arith::SubIOp::create(b, at, group.index, one);
     cloneCopies(b, group, next);
-    for (Operation *op : llvm::reverse(group.ops))
-      op->erase();
-    for (Operation *op : llvm::reverse(group.slice))
-      if (op->use_empty())
-        op->erase();
+    eraseCopies(group);
   }
   return success();
 }
@@ -192,15 +109,21 @@ struct Skew : attn::impl::PipeSkewBase<Skew> {
     for (NamedAttribute entry : schedule->getSkew()) {
       StringRef op = entry.getName().getValue();
       int64_t by = cast<IntegerAttr>(entry.getValue()).getInt();
-      if (by == 0 || (op == "load_kv" && by == -1))
+      if (by == 0 || (op == "load_kv" && by == -1 && !hasRoles(*schedule)) ||
+          op == "pv") // pipe-skew-products
         continue;
-      kernel.emitError() << "skew = {" << op << " = " << by
-                         << "} is not built; use {load_kv = -1}";
+      kernel.emitError() << "skew = {" << op << " = " << by << "} of "
+                         << schedule->getRoles().size()
+                         << " roles is not built; use {load_kv = -1} of 1 role";
       return signalPassFailure();
     }
-    if (schedule->getSkew("load_kv") != 0 && failed(skewAll(kernel)))
+    bool skews = schedule->getSkew("load_kv") != 0;
+    if (skews && failed(skewAll(kernel)))
       return signalPassFailure();
+    // A mark that no analysis looks at.
     kernel.walk([](Operation *op) { op->removeAttr(visitIndexAttr); });
+    if (!skews)
+      markAllAnalysesPreserved();
   }
 
 private:

@@ -34,6 +34,40 @@ VisitLoop attn::asVisitLoop(Operation *op) {
   return {loop, order.getValue() == "descending"};
 }
 
+std::pair<VisitLoop, Value> attn::createVisits(OpBuilder &b, Location loc,
+                                               bool descending, Value lo,
+                                               Value hi, Value one,
+                                               ValueRange inits) {
+  Value top;
+  if (descending) {
+    Value sum = arith::AddIOp::create(b, loc, lo, hi);
+    top = arith::SubIOp::create(b, loc, sum, one);
+  }
+  auto loop = scf::ForOp::create(b, loc, lo, hi, one, inits);
+  KVOrder order = descending ? KVOrder::Descending : KVOrder::Ascending;
+  loop->setAttr(visitsAttr, b.getStringAttr(stringifyKVOrder(order)));
+  if (!inits.empty() && !loop.getBody()->empty())
+    loop.getBody()->clear();
+  VisitLoop visits{loop, descending};
+  if (!descending)
+    return {visits, loop.getInductionVar()};
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  auto index = arith::SubIOp::create(b, loc, top, loop.getInductionVar());
+  index->setAttr(visitIndexAttr, b.getUnitAttr());
+  return {visits, index.getResult()};
+}
+
+Value attn::firstVisit(OpBuilder &b, Location loc, bool descending, Value lo,
+                       Value hi, Value one) {
+  return descending ? Value(arith::SubIOp::create(b, loc, hi, one)) : lo;
+}
+
+Value attn::lastVisit(OpBuilder &b, Location loc, bool descending, Value lo,
+                      Value hi, Value one) {
+  return firstVisit(b, loc, !descending, lo, hi, one);
+}
+
 LogicalResult attn::findVisitChains(Operation *root,
                                     SmallVectorImpl<VisitChain> &chains) {
   llvm::MapVector<Block *, VisitChain> byBlock;
@@ -59,6 +93,17 @@ LogicalResult attn::findVisitChains(Operation *root,
   return success();
 }
 
+pipe::ReleaseOp attn::releaseBeside(Operation *op, Value payload) {
+  while (auto slice = payload.getDefiningOp<SliceTileOp>())
+    payload = slice.getTile();
+  if (auto wait = payload.getDefiningOp<pipe::WaitOp>())
+    for (Operation *user : wait.getSlot().getUsers())
+      if (auto release = dyn_cast<pipe::ReleaseOp>(user))
+        if (release->getBlock() == op->getBlock())
+          return release;
+  return {};
+}
+
 FailureOr<pipe::ScheduleAttr> attn::getPipeSchedule(KernelOp kernel,
                                                     StringRef pass) {
   auto schedule = kernel.getScheduleAttr();
@@ -70,6 +115,24 @@ FailureOr<pipe::ScheduleAttr> attn::getPipeSchedule(KernelOp kernel,
            << pass << " needs a #pipe.schedule but the schedule has pipe = "
            << schedule.getPipe();
   return pipe;
+}
+
+bool attn::hasRoles(pipe::ScheduleAttr schedule) {
+  return schedule.getRoles().size() > 1;
+}
+
+pipe::RoleAttr attn::oneRole(pipe::ScheduleAttr schedule) {
+  if (!hasRoles(schedule))
+    return cast<pipe::RoleAttr>(schedule.getRoles()[0]);
+  int32_t warps = 0;
+  for (Attribute attr : schedule.getRoles()) {
+    auto role = cast<pipe::RoleAttr>(attr);
+    if (role.getName().getValue() == schedule.getRoleOf("default"))
+      warps = role.getWarps() * role.getReplicas();
+  }
+  MLIRContext *context = schedule.getContext();
+  return pipe::RoleAttr::get(context, StringAttr::get(context, "all"), warps,
+                             /*replicas=*/1, /*regs=*/0);
 }
 
 StringRef attn::channelOf(TensorRole role) {

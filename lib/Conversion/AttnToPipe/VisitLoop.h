@@ -1,4 +1,4 @@
-//===- VisitLoop.h - loops over key blocks after roles are assigned *- C++ -*-===//
+//===- VisitLoop.h - loops over key blocks in roles ----------- -*- C++ -*-===//
 //
 // `attn.for_kv` becomes `scf.for` over its own bounds: the bounds are the
 // segment's borders, and the induction variable counts visits from `lo`.
@@ -23,11 +23,13 @@
 #include "attn/Dialect/Pipe/IR/Pipe.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
 
 namespace attn {
 
 constexpr llvm::StringLiteral visitsAttr = "pipe.visits";
 constexpr llvm::StringLiteral visitIndexAttr = "pipe.visit_index";
+constexpr llvm::StringLiteral classAttr = "pipe.class";
 
 struct VisitLoop {
   mlir::scf::ForOp loop;
@@ -43,6 +45,14 @@ struct VisitLoop {
 /// The visit loop that `op` is, or a null one.
 VisitLoop asVisitLoop(mlir::Operation *op);
 
+/// A visit loop over [lo, hi) with an empty body, and the number of the visited
+/// block inside it; `one` is the constant 1.
+std::pair<VisitLoop, mlir::Value> createVisits(mlir::OpBuilder &b,
+                                               mlir::Location loc,
+                                               bool descending, mlir::Value lo,
+                                               mlir::Value hi, mlir::Value one,
+                                               mlir::ValueRange inits = {});
+
 /// All visits of one item.
 struct VisitChain {
   llvm::SmallVector<VisitLoop, 3> loops;
@@ -56,10 +66,25 @@ struct VisitChain {
 mlir::LogicalResult findVisitChains(mlir::Operation *root,
                                     llvm::SmallVectorImpl<VisitChain> &chains);
 
+/// The first and the last visited block of borders [lo, hi), in visiting order.
+mlir::Value firstVisit(mlir::OpBuilder &b, mlir::Location loc, bool descending,
+                       mlir::Value lo, mlir::Value hi, mlir::Value one);
+mlir::Value lastVisit(mlir::OpBuilder &b, mlir::Location loc, bool descending,
+                      mlir::Value lo, mlir::Value hi, mlir::Value one);
+
+/// The release, in the block of `op`, of the slot that `payload` or the tile that
+/// it is a slice of lies in; null if there is none.
+pipe::ReleaseOp releaseBeside(mlir::Operation *op, mlir::Value payload);
+
 /// The pipe part of a kernel's schedule; a diagnostic in the name of `pass` if
 /// there is none.
 mlir::FailureOr<pipe::ScheduleAttr> getPipeSchedule(KernelOp kernel,
                                                     llvm::StringRef pass);
+
+/// True if the schedule cuts kernels into several roles.
+bool hasRoles(pipe::ScheduleAttr schedule);
+/// The one role that a kernel has before it is cut, and a merge kernel keeps.
+pipe::RoleAttr oneRole(pipe::ScheduleAttr schedule);
 
 /// The schedule's name of a load ("load_query", "load_kv") and of the channel
 /// that carries it ("q", "k", "v").

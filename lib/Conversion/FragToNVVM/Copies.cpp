@@ -1,6 +1,6 @@
 //===- Copies.cpp - cp.async, its groups, the CTA barrier -----------------===//
 //
-// A slot is filled by all threads in chunks of 16 bytes.  With C chunks a row
+// A slot is filled by the CTA's or the role's threads in chunks of 16 bytes.  With C chunks a row
 // and T threads, thread t copies chunk t % C of rows t / C + i * T / C:
 // neighbouring threads read neighbouring chunks of a row, and the chunk's place
 // in the swizzled slot is the same for every i when T / C is a multiple of 8.
@@ -45,7 +45,7 @@ namespace {
 struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
-  matchAndRewrite(CpAsyncOp op, OpAdaptor adaptor,
+  matchAndRewrite(CpAsyncOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Emitter e(rewriter, op.getLoc());
     auto ring = cast<RingType>(op.getRing().getType());
@@ -53,9 +53,7 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
     Type element = ring.getElement();
     unsigned elements = chunkBytes * 8 / element.getIntOrFloatBitWidth();
     unsigned chunks = ring.getCols() / elements;
-    unsigned threads = op->getParentOfType<LLVM::LLVMFuncOp>()
-                           ->getAttrOfType<DenseI32ArrayAttr>(
-                               NVVM::NVVMDialect::getReqntidAttrName())[0];
+    unsigned threads = executingThreads(op);
     if (!llvm::isPowerOf2_32(chunks) || threads % chunks != 0)
       return op.emitError("copy needs a power of two of chunks a row that "
                           "divides ")
@@ -65,12 +63,13 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
 
     // A copy outside the loops over key blocks runs once an item: its addresses
     // must not be made before and kept through those loops.
-    Value tid = e.threadId();
+    Value tid = executingThread(e, op);
     if (!op->getParentOfType<scf::ForOp>())
       tid = e.opaque(tid);
     Value chunk = e.bitAnd(tid, chunks - 1);
     Value firstRow = e.shr(tid, llvm::Log2_32(chunks));
-    Value slot = slotAddress(e, ring, adaptor.getRing(), adaptor.getPos());
+    Value slot = slotAddress(e, ring, adaptor.getRing().front(),
+                             adaptor.getPos().front());
     Value col = e.extend(e.mul(chunk, elements));
     // The row's bits that the swizzle looks at repeat every 8 rows.
     bool sameChunk = swizzle.xorRowMask() == 0 || step % 8 == 0;
@@ -93,7 +92,7 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
               : e.advance(slot, chunkAddress(e, swizzle, row, chunk));
       Value index = arith::SelectOp::create(rewriter, op.getLoc(), valid,
                                             e.add(offset, col), e.i64(0));
-      Value address = e.element(adaptor.getBase(), element, index);
+      Value address = e.element(adaptor.getBase().front(), element, index);
       Value bytes = arith::SelectOp::create(rewriter, op.getLoc(), valid,
                                             e.i32(chunkBytes), e.i32(0));
       NVVM::CpAsyncOp::create(rewriter, op.getLoc(), target, address,

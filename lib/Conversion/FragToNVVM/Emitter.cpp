@@ -102,6 +102,32 @@ Value Emitter::intrinsic(StringRef name, Type result, ValueRange args) {
       .getResults();
 }
 
+void Emitter::storeIf(Value live, unsigned space, Value address, int64_t offset,
+                      ValueRange words) {
+  SmallVector<Value> args = {live, address};
+  llvm::append_range(args, words);
+  unsigned bits = words.front().getType().getIntOrFloatBitWidth();
+  if (bits == 1) {
+    // A truth value in memory is a byte.
+    bits = 8;
+    args[2] = arith::ExtUIOp::create(b, loc, b.getI32Type(), args[2]);
+  }
+  bool shared = space == sharedSpace;
+  std::string list, constraints = shared ? "b,r" : "b,l";
+  for (size_t i = 2; i < args.size(); ++i) {
+    list += (list.empty() ? "$" : ", $") + std::to_string(i);
+    constraints += std::string(",") + registerClass(args[i].getType());
+  }
+  std::string text = shared ? "@$0 st.shared." : "@$0 st.global.";
+  if (words.size() > 1) {
+    text += "v" + std::to_string(words.size()) + ".";
+    list = "{" + list + "}";
+  }
+  text += "b" + std::to_string(bits);
+  text += " [$1+" + std::to_string(offset) + "], " + list + ";";
+  assembly(text, constraints, args);
+}
+
 Value Emitter::threadId() {
   Operation *parent = b.getInsertionBlock()->getParentOp();
   auto func = dyn_cast<LLVM::LLVMFuncOp>(parent);
@@ -112,6 +138,23 @@ Value Emitter::threadId() {
   auto range = LLVM::ConstantRangeAttr::get(b.getContext(), APInt(32, 0),
                                             APInt(32, size[0]));
   return NVVM::ThreadIdXOp::create(b, loc, b.getI32Type(), range);
+}
+
+Value Emitter::isFirstLane() {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                               bitAnd(threadId(), layout::warpSize - 1),
+                               i32(0));
+}
+
+Value Emitter::ofFirstLane(Value x) {
+  return NVVM::ShflOp::create(b, loc, x.getType(), i32(-1), x, i32(0), i32(31),
+                              NVVM::ShflKind::idx, UnitAttr());
+}
+
+void Emitter::syncWarp() { NVVM::SyncWarpOp::create(b, loc, i32(-1)); }
+
+Value Emitter::sharedAddress(Value pointer) {
+  return LLVM::PtrToIntOp::create(b, loc, b.getI32Type(), pointer);
 }
 
 /// Sum over bits of `amounts[bit]` (each 0 or a power of two) where the bit of
@@ -147,15 +190,50 @@ Emitter::threadCoord(unsigned threads,
   return {sumOfBits(*this, tid, rows), sumOfBits(*this, tid, cols)};
 }
 
-Value Emitter::opaque(Value x) {
+char Emitter::registerClass(Type type) {
+  if (auto pointer = dyn_cast<LLVM::LLVMPointerType>(type))
+    return pointer.getAddressSpace() == sharedSpace ? 'r' : 'l';
+  if (type.isF32())
+    return 'f';
+  if (type.isInteger(64))
+    return 'l';
+  return type.isInteger(1) ? 'b' : 'r';
+}
+
+static LLVM::InlineAsmOp createAsm(Emitter &e, StringRef text,
+                                   StringRef constraints, ValueRange args,
+                                   Type result) {
   return LLVM::InlineAsmOp::create(
-             b, loc, b.getI32Type(), x, "mov.b32 $0, $1;", "=r,r",
-             /*has_side_effects=*/true, /*is_align_stack=*/false,
-             LLVM::tailcallkind::TailCallKind::None,
-             LLVM::AsmDialectAttr::get(b.getContext(),
-                                       LLVM::AsmDialect::AD_ATT),
-             /*operand_attrs=*/ArrayAttr())
+      e.b, e.loc, result ? TypeRange(result) : TypeRange(), args, text,
+      constraints, /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::tailcallkind::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(e.b.getContext(), LLVM::AsmDialect::AD_ATT),
+      /*operand_attrs=*/ArrayAttr());
+}
+
+Value Emitter::opaque(Value x) {
+  return createAsm(*this, "mov.b32 $0, $1;", "=r,r", x, b.getI32Type())
       .getRes();
+}
+
+SmallVector<Value> Emitter::assembly(StringRef text, StringRef constraints,
+                                     ValueRange args, TypeRange results) {
+  std::string all = constraints.str();
+  all += constraints.empty() ? "~{memory}" : ",~{memory}";
+  Type type;
+  if (results.size() == 1)
+    type = results.front();
+  else if (!results.empty())
+    type = LLVM::LLVMStructType::getLiteral(b.getContext(),
+                                            llvm::to_vector(results));
+  auto code = createAsm(*this, text, all, args, type);
+  if (results.size() <= 1)
+    return SmallVector<Value>(code->getResults());
+  SmallVector<Value> values;
+  for (int64_t i = 0; i < int64_t(results.size()); ++i)
+    values.push_back(LLVM::ExtractValueOp::create(b, loc, code.getRes(),
+                                                  ArrayRef<int64_t>{i}));
+  return values;
 }
 
 Value Emitter::uniform(Value x) {
@@ -221,6 +299,31 @@ SmallVector<Value> frag::packTile(Emitter &e, RegType type,
     words.push_back(
         e.join(elements[reg], elements[reg + 1], type.getElement()));
   return words;
+}
+
+RoleAttr frag::roleOf(Operation *op) {
+  while (Region *region = op->getParentRegion()) {
+    op = region->getParentOp();
+    if (auto dispatch = dyn_cast<RoleDispatchOp>(op))
+      return dispatch.getRole(region->getRegionNumber());
+  }
+  return {};
+}
+
+unsigned frag::executingThreads(Operation *op) {
+  if (RoleAttr role = roleOf(op))
+    return role.getActive() * layout::warpSize;
+  return op->getParentOfType<LLVM::LLVMFuncOp>()
+      ->getAttrOfType<DenseI32ArrayAttr>(
+          NVVM::NVVMDialect::getReqntidAttrName())[0];
+}
+
+Value frag::executingThread(Emitter &e, Operation *op) {
+  Value tid = e.threadId();
+  // rolesToBranches refuses roles whose threads the low bits do not number.
+  if (RoleAttr role = roleOf(op))
+    return e.bitAnd(tid, role.getWarps() * layout::warpSize - 1);
+  return tid;
 }
 
 Value frag::slotAddress(Emitter &e, RingType type, Value ring, Value slot) {

@@ -4,9 +4,9 @@
 //     -> llvm.func @k(!llvm.ptr {byval struct of 200 bytes, grid constant})
 //          attributes {nvvm.kernel, nvvm.reqntid = [256, 1, 1]} { ... }
 //
-// In four steps: math to what the back end selects (Math.cpp), kernels to
+// In five steps: math to what the back end selects (Math.cpp), kernels to
 // functions, frag values to machine values (one to many, patterns in the other
-// files), then scf, arith and cf to llvm.
+// files), roles to branches (Roles.cpp), then scf, arith and cf to llvm.
 //
 // Invariant of the result: llvm and nvvm only; kernels in the order and with
 // the names of the input; the shared memory a kernel needs is its `smem`
@@ -52,12 +52,22 @@ static void kernelToFunction(frag::KernelOp kernel) {
                 b.getDenseI32ArrayAttr(
                     {static_cast<int32_t>(kernel.getThreads()), 1, 1}));
   func->setAttr("attn.smem", b.getI32IntegerAttr(kernel.getSmem()));
+  // f32 arithmetic flushes denormals, as the exponentials do: no tolerance sees
+  // them.
+  func.setPassthroughAttr(b.getArrayAttr(
+      {b.getStrArrayAttr({"denormal-fp-math-f32", "preserve-sign"})}));
+  // Warps may trade registers only in a kernel that says how many of its CTAs
+  // share an SM.
+  if (!kernel.getOps<RoleDispatchOp>().empty())
+    func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                  b.getI32IntegerAttr(1));
   auto bytes = LLVM::LLVMArrayType::get(b.getI8Type(), kernel.getParamsBytes());
   func.setArgAttr(
       0, LLVM::LLVMDialect::getByValAttrName(),
       TypeAttr::get(LLVM::LLVMStructType::getLiteral(ctx, {bytes})));
+  bool hasMaps = !kernel.getOps<TmapOp>().empty();
   func.setArgAttr(0, LLVM::LLVMDialect::getAlignAttrName(),
-                  b.getI64IntegerAttr(16));
+                  b.getI64IntegerAttr(hasMaps ? TmapOp::alignment : 16));
   func.setArgAttr(0, NVVM::NVVMDialect::getGridConstantAttrName(),
                   b.getUnitAttr());
   func.getBody().takeBody(kernel.getBody());
@@ -78,6 +88,11 @@ static LogicalResult fragToMachine(ModuleOp module) {
   target.addLegalDialect<arith::ArithDialect, math::MathDialect,
                          LLVM::LLVMDialect, NVVM::NVVMDialect>();
   target.addIllegalDialect<FragDialect>();
+  // Left for rolesToBranches; what is inside them is converted.
+  target.addLegalOp<RoleDispatchOp, ElectOp>();
+  target.addDynamicallyLegalOp<frag::YieldOp>([](frag::YieldOp op) {
+    return isa<RoleDispatchOp, ElectOp>(op->getParentOp());
+  });
   scf::populateSCFStructuralTypeConversionsAndLegality(types, patterns, target);
   // A select of positions or pointers changes its type only.
   target.addDynamicallyLegalOp<arith::SelectOp>(
@@ -88,6 +103,12 @@ static LogicalResult fragToMachine(ModuleOp module) {
   populateGlobalPatterns(types, patterns);
   populateCopyPatterns(types, patterns);
   populateMmaPatterns(types, patterns);
+  populateBarrierPatterns(types, patterns);
+  populateWordPatterns(types, patterns);
+  populateTmaPatterns(types, patterns);
+  populateWgmmaPatterns(types, patterns);
+  populateWorkPatterns(types, patterns);
+  populateTransposePatterns(types, patterns);
   return applyPartialConversion(module, target, std::move(patterns));
 }
 
@@ -114,6 +135,17 @@ static LogicalResult machineToLLVM(ModuleOp module) {
   return applyFullConversion(module, target, std::move(patterns));
 }
 
+template <typename OpTy>
+static LogicalResult checkPlaced(frag::KernelOp kernel, StringRef kind) {
+  WalkResult placed = kernel.walk([&](OpTy op) -> WalkResult {
+    if (int32_t(op.getOffset()) >= 0)
+      return WalkResult::advance();
+    return op.emitError() << kind << " '" << op.getName()
+                          << "' without an offset in shared memory";
+  });
+  return failure(placed.wasInterrupted());
+}
+
 namespace {
 
 struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
@@ -123,19 +155,17 @@ struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
     if (kernels.empty())
       return;
     for (frag::KernelOp kernel : kernels) {
-      WalkResult placed = kernel.walk([](SmemOp ring) -> WalkResult {
-        if (ring.getOffset() != uint32_t(-1))
-          return WalkResult::advance();
-        return ring.emitError("ring '")
-               << ring.getName() << "' has no offset in shared memory";
-      });
-      if (placed.wasInterrupted() || failed(legaliseMath(kernel)))
+      if (failed(checkPlaced<SmemOp>(kernel, "ring")) ||
+          failed(checkPlaced<BarsOp>(kernel, "barriers")) ||
+          failed(checkPlaced<WordsOp>(kernel, "words")) ||
+          failed(legaliseMath(kernel)))
         return signalPassFailure();
       // Regions are cloned to every element; what stands outside of them is the
       // same for all threads.  Without shared memory nothing in the kernel asks
       // for threads that run together.
       kernel.walk([&](LoadScalarOp op) {
-        if (kernel.getSmem() && !isa<MapOp, CpAsyncOp>(op->getParentOp()))
+        if (kernel.getSmem() && !isa<MapOp, CpAsyncOp>(op->getParentOp()) &&
+            !op->getParentOfType<ElectOp>())
           op->setAttr(uniformAttr, UnitAttr::get(op.getContext()));
       });
     }
@@ -147,7 +177,12 @@ struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
         Attribute(), /*alignment=*/1024, sharedSpace);
     for (frag::KernelOp kernel : kernels)
       kernelToFunction(kernel);
-    if (failed(fragToMachine(module)) || failed(machineToLLVM(module)))
+    if (failed(fragToMachine(module)))
+      return signalPassFailure();
+    for (auto func : module.getOps<LLVM::LLVMFuncOp>())
+      if (failed(rolesToBranches(func)))
+        return signalPassFailure();
+    if (failed(machineToLLVM(module)))
       signalPassFailure();
   }
 };

@@ -1,11 +1,12 @@
 //===- Global.cpp - tiles and row vectors to and from global memory -------===//
 //
 //   frag.store %O, %base, %offsets, %live
-//     -> a row:  if live { st.global.v2 [base + offset + col], ... }
+//     -> a row:  @live st.global.v2 [base + offset + col], ...
 //
 // Neighbouring columns that a thread holds go in one access of up to 16 bytes
 // (mma_c: pairs), so rows must be aligned to that access; the planner's
-// `requires` sees to it.  Accesses of one row share one branch.
+// `requires` sees to it.  Loads of one row share one branch; stores have a
+// predicate each, so that the lanes of a warp do not part in them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,21 +39,6 @@ groupsByRow(const layout::Layout &layout, unsigned count) {
   return rows;
 }
 
-/// Machine values as one value of an access, and its type.
-static Type accessType(ArrayRef<Value> words) {
-  Type type = words.front().getType();
-  return words.size() == 1 ? type : VectorType::get(words.size(), type);
-}
-
-static Value gather(Emitter &e, ArrayRef<Value> words) {
-  if (words.size() == 1)
-    return words.front();
-  Value v = LLVM::UndefOp::create(e.b, e.loc, accessType(words));
-  for (auto [i, word] : llvm::enumerate(words))
-    v = LLVM::InsertElementOp::create(e.b, e.loc, v, word, e.i32(i));
-  return v;
-}
-
 /// First column of the thread behind row `slot`'s offset.
 static Value rowAddress(Emitter &e, Type element, Value base, Value offset,
                         Value col) {
@@ -80,21 +66,12 @@ struct StoreLowering : OpConversionPattern<StoreOp> {
     SmallVector<Value> values = llvm::to_vector(adaptor.getTile());
     Value col = e.threadCoord(layout).col;
     for (auto [slot, regs] : llvm::enumerate(groupsByRow(layout, count))) {
-      auto branch =
-          scf::IfOp::create(rewriter, op.getLoc(), adaptor.getMask()[slot],
-                            /*withElseRegion=*/false);
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPointToStart(&branch.getThenRegion().front());
       Value row = rowAddress(e, element, adaptor.getBase().front(),
                              adaptor.getOffsets()[slot], col);
-      for (unsigned reg : regs) {
-        Value word =
-            gather(e, ArrayRef(values).slice(reg / perWord, count / perWord));
-        LLVM::StoreOp::create(
-            rewriter, op.getLoc(), word,
-            e.advance(row, int64_t(layout.registerOffset(reg).col) * bytes),
-            count * bytes);
-      }
+      for (unsigned reg : regs)
+        e.storeIf(adaptor.getMask()[slot], globalSpace, row,
+                  layout.registerOffset(reg).col * bytes,
+                  ArrayRef(values).slice(reg / perWord, count / perWord));
     }
     rewriter.eraseOp(op);
     return success();
@@ -206,13 +183,9 @@ struct StoreVecLowering : OpConversionPattern<StoreVecOp> {
          llvm::zip(adaptor.getVec(), adaptor.getOffsets(), adaptor.getMask())) {
       Value stores =
           arith::AndIOp::create(rewriter, op.getLoc(), first, Value(mask));
-      auto branch = scf::IfOp::create(rewriter, op.getLoc(), stores,
-                                      /*withElseRegion=*/false);
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPointToStart(&branch.getThenRegion().front());
       Value address = e.element(adaptor.getBase().front(), type.getElement(),
                                 e.extend(offset));
-      LLVM::StoreOp::create(rewriter, op.getLoc(), value, address);
+      e.storeIf(stores, globalSpace, address, 0, value);
     }
     rewriter.eraseOp(op);
     return success();

@@ -5,9 +5,15 @@
 //   !frag.reg<.., f32, ..>       one f32 a register of the layout
 //   !frag.reg<.., bf16, ..>      one i32 a pair of registers, even one low
 //   !frag.vec<.., T, ..>         one T a row that the thread holds
-//   !frag.ring                   address in shared memory, i8 elements
-//   !frag.pos                    slot number, i32: no instruction here has
-//   phases !frag.ptr                    address in global memory
+//   !frag.inflight<..>           as its tile: the registers are being written
+//   !frag.ring, bars, words      address in shared memory
+//   !frag.pos                    slot and phase, two i32
+//   !frag.view                   low half of a descriptor of wgmma, i32
+//   !frag.ptr                    address in global memory
+//   !frag.tmap                   address of the tensor map in the parameters
+//
+// Ops become machine code first and the regions of roles and of elected lanes
+// branches after that, so that an op can still see its role.
 //
 // Invariant: the number and order of the values follow from the layout alone,
 // so every pattern can be written against `attn::layout`.
@@ -85,12 +91,33 @@ public:
   /// The same i32 by a move that the optimiser cannot look into or displace.
   mlir::Value opaque(mlir::Value x);
 
+  /// Code that the optimiser neither looks into nor moves memory across; one
+  /// value for each of `results`.
+  llvm::SmallVector<mlir::Value> assembly(llvm::StringRef text,
+                                          llvm::StringRef constraints,
+                                          mlir::ValueRange args,
+                                          mlir::TypeRange results = {});
+
   /// An i32 that all lanes hold, in a uniform register: ptxas then knows that
   /// branches on it do not diverge, and makes no second copy of the code behind
   /// them for lanes that have parted.
   mlir::Value uniform(mlir::Value x);
 
+  /// Letter of the assembly constraint for values of a type.
+  static char registerClass(mlir::Type type);
+
+  /// Stores words side by side, or one truth value, at address + offset if
+  /// `live`, by a predicate: a branch would tell ptxas that lanes part here.
+  void storeIf(mlir::Value live, unsigned space, mlir::Value address,
+               int64_t offset, mlir::ValueRange words);
+
   mlir::Value threadId();
+  mlir::Value isFirstLane();
+  /// Lane 0's value in all lanes of the warp.
+  mlir::Value ofFirstLane(mlir::Value x);
+  void syncWarp();
+  /// A pointer to shared memory as a number.
+  mlir::Value sharedAddress(mlir::Value pointer);
   /// The sum over the bits of the thread's number of offset(1 << bit).
   ThreadCoord threadCoord(unsigned threads,
                           llvm::function_ref<layout::Coord(unsigned)> offset);
@@ -108,6 +135,13 @@ public:
   /// Element 0 or 1 of it.
   mlir::Value half(mlir::Value word, unsigned which, mlir::Type element);
 };
+
+/// The role that an op is in; null outside of roles.
+RoleAttr roleOf(mlir::Operation *op);
+/// Threads that execute an op together: the CTA or a replica's active warps.
+unsigned executingThreads(mlir::Operation *op);
+/// The thread's number among them.
+mlir::Value executingThread(Emitter &e, mlir::Operation *op);
 
 /// Elements of a tile from its machine values, and back.
 mlir::Value elementOf(Emitter &e, RegType type, mlir::ValueRange values,
@@ -137,6 +171,15 @@ private:
   llvm::SmallDenseMap<unsigned, mlir::Value> chunks;
 };
 
+/// Address of the first lane of a slot of barriers or words, and a lane's.
+mlir::Value slotOfBars(Emitter &e, BarsType type, mlir::Value bars,
+                       mlir::Value slot, mlir::Value lane = {});
+mlir::Value slotOfWords(Emitter &e, WordsType type, mlir::Value words,
+                        mlir::Value slot, mlir::Value lane = {});
+
+/// Regions of roles and elected lanes to branches; behind the patterns.
+mlir::LogicalResult rolesToBranches(mlir::LLVM::LLVMFuncOp func);
+
 /// Math that the back end cannot select, or selects badly, to exp2, lg2, rcp
 /// and arithmetic; before maps are unrolled, so once a map.  An op without a
 /// lowering is an error that names it.
@@ -154,6 +197,18 @@ void populateCopyPatterns(const mlir::TypeConverter &types,
                           mlir::RewritePatternSet &patterns);
 void populateMmaPatterns(const mlir::TypeConverter &types,
                          mlir::RewritePatternSet &patterns);
+void populateBarrierPatterns(const mlir::TypeConverter &types,
+                             mlir::RewritePatternSet &patterns);
+void populateWordPatterns(const mlir::TypeConverter &types,
+                          mlir::RewritePatternSet &patterns);
+void populateTmaPatterns(const mlir::TypeConverter &types,
+                         mlir::RewritePatternSet &patterns);
+void populateWgmmaPatterns(const mlir::TypeConverter &types,
+                           mlir::RewritePatternSet &patterns);
+void populateWorkPatterns(const mlir::TypeConverter &types,
+                          mlir::RewritePatternSet &patterns);
+void populateTransposePatterns(const mlir::TypeConverter &types,
+                               mlir::RewritePatternSet &patterns);
 
 } // namespace attn::frag
 

@@ -103,12 +103,13 @@ namespace {
 struct LdmatrixLowering : OpConversionPattern<LdmatrixOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
-  matchAndRewrite(LdmatrixOp op, OpAdaptor adaptor,
+  matchAndRewrite(LdmatrixOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Emitter e(rewriter, op.getLoc());
     auto ring = cast<RingType>(op.getRing().getType());
     layout::Ldmatrix loads = operandAOf(cast<RegType>(op.getType()));
-    Value slot = slotAddress(e, ring, adaptor.getRing(), adaptor.getPos());
+    Value slot = slotAddress(e, ring, adaptor.getRing().front(),
+                             adaptor.getPos().front());
     LdmatrixAddresses addresses(e, ring, loads, slot);
     SmallVector<SmallVector<Value>> results(1);
     for (unsigned j = 0; j < loads.loads(); ++j)

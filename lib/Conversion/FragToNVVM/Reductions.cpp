@@ -89,14 +89,27 @@ struct AnyLowering : OpConversionPattern<AnyOp> {
   LogicalResult
   matchAndRewrite(AnyOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (op.getScope() != VoteScope::Cta)
-      return op.emitOpError() << "scope " << stringifyVoteScope(op.getScope())
-                              << " is not built for PTX; cta is";
     Emitter e(rewriter, op.getLoc());
     Value own;
     for (Value row : adaptor.getVec())
       own = own ? arith::OrIOp::create(rewriter, op.getLoc(), own, row)
                 : Value(row);
+    if (op.getScope() != VoteScope::Cta) {
+      if (op.getScope() == VoteScope::Warpgroup) {
+        int64_t barrier = *op.getBarrier();
+        Value id = op.getRank() ? e.add(adaptor.getRank().front(), barrier)
+                                : e.i32(barrier);
+        own = e.assembly("bar.red.or.pred $0, $1, $2, $3;", "=b,r,n,b",
+                         {id, e.i32(4 * layout::warpSize), own},
+                         rewriter.getI1Type())
+                  .front();
+      }
+      // The vote of a warp is what ptxas knows to be the same in all lanes; the
+      // barrier's is not.
+      rewriter.replaceOpWithNewOp<NVVM::VoteSyncOp>(
+          op, rewriter.getI1Type(), e.i32(-1), own, NVVM::VoteSyncKind::any);
+      return success();
+    }
     Value word = arith::ExtUIOp::create(rewriter, op.getLoc(),
                                         rewriter.getI32Type(), own);
     Value all =

@@ -1,7 +1,7 @@
 //===- Scalars.cpp - parameters, ids, pointers, rings, positions ----------===//
 //
 //   %q = frag.param "q" at 0 : !frag.ptr<bf16>   ->  load ptr<1>, params + 0
-//   %p = frag.next %pos : !frag.pos<slots = 2>   ->  xor %pos, 1
+//   %p = frag.next %pos : !frag.pos<slots = 2>   ->  slot ^ 1, phase ^ slot
 //   %x = frag.load_scalar %t[%i]                 ->  load, read-only cache
 //
 // Parameters are read from the grid-constant struct: constant bank loads, never
@@ -95,10 +95,12 @@ struct LoadScalarLowering : OpConversionPattern<LoadScalarOp> {
   }
 };
 
-struct SmemLowering : OpConversionPattern<SmemOp> {
-  using OpConversionPattern::OpConversionPattern;
+/// A ring, barriers or words.
+template <typename SourceOp>
+struct StorageLowering : OpConversionPattern<SourceOp> {
+  using OpConversionPattern<SourceOp>::OpConversionPattern;
   LogicalResult
-  matchAndRewrite(SmemOp op, OpAdaptor adaptor,
+  matchAndRewrite(SourceOp op, typename SourceOp::Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Emitter e(rewriter, op.getLoc());
     Value base = LLVM::AddressOfOp::create(
@@ -114,7 +116,10 @@ struct PosLowering : OpConversionPattern<PosOp> {
   LogicalResult
   matchAndRewrite(PosOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    rewriter.replaceOp(op, Emitter(rewriter, op.getLoc()).i32(0));
+    Emitter e(rewriter, op.getLoc());
+    SmallVector<SmallVector<Value>> results = {
+        {e.i32(0), e.i32(op.getPhase())}};
+    rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();
   }
 };
@@ -122,21 +127,28 @@ struct PosLowering : OpConversionPattern<PosOp> {
 struct NextLowering : OpConversionPattern<NextOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
-  matchAndRewrite(NextOp op, OpAdaptor adaptor,
+  matchAndRewrite(NextOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Emitter e(rewriter, op.getLoc());
     unsigned slots = op.getType().getSlots();
-    Value slot = adaptor.getPos();
-    if (slots == 2) {
+    Value slot = adaptor.getPos()[0], phase = adaptor.getPos()[1];
+    if (slots == 1) {
+      phase = e.bitXor(phase, 1);
+    } else if (slots == 2) {
+      // Slot 1 is the last: it is 1 where the phase flips.
+      phase = e.bitXor(phase, slot);
       slot = e.bitXor(slot, 1);
-    } else if (slots > 2) {
+    } else {
       Value next = e.add(slot, 1);
       Value wrap = arith::CmpIOp::create(
           rewriter, op.getLoc(), arith::CmpIPredicate::eq, next, e.i32(slots));
       slot =
           arith::SelectOp::create(rewriter, op.getLoc(), wrap, e.i32(0), next);
+      phase = arith::SelectOp::create(rewriter, op.getLoc(), wrap,
+                                      e.bitXor(phase, 1), phase);
     }
-    rewriter.replaceOp(op, slot);
+    SmallVector<SmallVector<Value>> results = {{slot, phase}};
+    rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();
   }
 };
@@ -163,6 +175,7 @@ void frag::populateScalarPatterns(const TypeConverter &types,
                                   RewritePatternSet &patterns) {
   patterns.add<ParamLowering, RegisterLowering<CtaIdOp, NVVM::BlockIdXOp>,
                RegisterLowering<CtaCountOp, NVVM::GridDimXOp>, OffsetLowering,
-               OpaqueLowering, LoadScalarLowering, SmemLowering, PosLowering,
+               OpaqueLowering, LoadScalarLowering, StorageLowering<SmemOp>,
+               StorageLowering<BarsOp>, StorageLowering<WordsOp>, PosLowering,
                NextLowering, SelectLowering>(types, patterns.getContext());
 }

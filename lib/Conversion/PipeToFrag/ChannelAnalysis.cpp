@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ChannelAnalysis.h"
+#include "Channels.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -199,14 +200,8 @@ LogicalResult ChannelAnalysis::run(ArrayRef<pipe::ChannelOp> channels,
     depths.push_back(channel.getResult().getType().getDepth());
     leaders.push_back(i);
   }
-  registers.assign(channels.size(), true);
-  body.walk([&](pipe::WaitOp wait) {
-    for (OpOperand &use : wait.getPayload().getUses()) {
-      auto qk = dyn_cast<QKOp>(use.getOwner());
-      if (!qk || use.getOperandNumber() != 0)
-        registers[indexOf(wait.getChannel())] = false;
-    }
-  });
+  for (pipe::ChannelOp channel : channels)
+    registers.push_back(holdsQueries(channel.getResult()));
   for (unsigned b = 1; b < channels.size(); ++b)
     for (unsigned a = 0; a < b; ++a)
       if (leaders[a] == a && depths[a] == depths[b] && moveInStep(a, b, body)) {

@@ -1,4 +1,4 @@
-//===- ChannelAnalysis.h - waits, barriers and positions of one role *- C++ -*-===//
+//===- ChannelAnalysis.h - waits and barriers of one role -------*- C++ -*-===//
 //
 // What the single-role lowering has to know about the channels of a kernel
 // before it writes anything:
@@ -33,8 +33,6 @@ public:
   bool needsSync(pipe::AcquireOp op) const { return syncs.contains(op); }
   /// The channel whose position stands for this one's.
   unsigned leader(unsigned channel) const { return leaders[channel]; }
-  /// True if every payload is read into registers right after its wait.
-  bool inRegisters(unsigned channel) const { return registers[channel]; }
   unsigned indexOf(mlir::Value channel) const {
     return indices.lookup(channel);
   }
@@ -64,6 +62,7 @@ private:
 
   llvm::SmallVector<int32_t> depths;
   llvm::SmallVector<unsigned> leaders;
+  /// Is every payload read into registers right after its wait?
   llvm::SmallVector<bool> registers;
   llvm::DenseMap<mlir::Value, unsigned> indices;
   llvm::DenseMap<mlir::Operation *, int32_t> pendings;

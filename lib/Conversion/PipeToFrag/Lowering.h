@@ -7,7 +7,12 @@
 //   attn.rowvec<128xf32>    -> !frag.vec<128xf32, mma_c> (or partial, see Rows)
 //   payload of a wait       -> (ring, position), or mma_a registers for Q
 //   attn.rows               -> seven uniform scalars and two row vectors
-//   channel                 -> a ring and two positions, threaded through loops
+//   channel                 -> a ring and positions, threaded through loops
+//   pipe.done               -> nothing: the wait that gave it stands before
+//
+// Three things differ between kernels, each behind one name: how slots go from
+// role to role (Channels), which unit multiplies (RoleInfo::async) and which
+// engine copies (the agent of an issue).  All else is the same text.
 //
 // Invariant: the old kernel is only read; it is erased when all went well.
 //
@@ -15,7 +20,7 @@
 #ifndef ATTN_LIB_CONVERSION_PIPETOFRAG_LOWERING_H
 #define ATTN_LIB_CONVERSION_PIPETOFRAG_LOWERING_H
 
-#include "ChannelAnalysis.h"
+#include "Channels.h"
 #include "attn/Analysis/ParamLayout.h"
 #include "attn/Dialect/Frag/IR/Frag.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,6 +29,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
+#include <memory>
 #include <optional>
 
 namespace attn {
@@ -57,26 +63,24 @@ struct Scalars {
   mlir::Value log2(mlir::Value x) const;
 };
 
-/// attn.rows, taken apart.
+/// attn.rows, taken apart: those of a tile or of a part of one.
 struct RowsInfo {
   mlir::Value request, head, row0, nrows, qBegin, qLen, kvLen;
+  mlir::Value first; ///< row of the tile that is row 0 here; null: 0
   int32_t pack = 1;
   int32_t rows = 0;
+  int32_t tileRows = 0;   ///< of the whole tile
   mlir::Value positions;  ///< vec i32: logical position of each row
   mlir::Value queryHeads; ///< vec i32; with pack 1 `head` says the same
+
+  /// The number that a row has in its tile.
+  mlir::Value inTile(Scalars &s, mlir::Value row) const {
+    return first ? s.add(first, row) : row;
+  }
 };
 
-/// A channel's ring and where the role is in it.
-struct ChannelState {
-  mlir::Value ring;
-  mlir::Value produce; ///< position of the next acquire
-  mlir::Value consume; ///< position of the next wait
-};
-
-/// A tile that stays in shared memory.
-struct SlotTile {
-  mlir::Value ring, pos;
-};
+/// What the threads of a role hold of a tile.
+enum class Holding { Accumulator, OperandA, Transposed };
 
 class KernelLowering {
 public:
@@ -90,47 +94,102 @@ private:
   using Body = llvm::function_ref<void(Scalars &, mlir::ValueRange,
                                        mlir::SmallVectorImpl<mlir::Value> &)>;
 
-  //===--- PipeToFrag.cpp: driver, structure ------------------------------===//
+  //===--- PipeToFrag.cpp: driver -----------------------------------------===//
   mlir::FailureOr<frag::KernelOp> write();
   mlir::LogicalResult check();
   mlir::LogicalResult setUp(pipe::RolesOp roles);
   mlir::LogicalResult convertBlock(mlir::Block &block);
   mlir::LogicalResult convertOp(mlir::Operation *op);
-  mlir::LogicalResult convertIf(mlir::scf::IfOp op);
-  mlir::LogicalResult convertFor(mlir::scf::ForOp op);
-  mlir::LogicalResult convertWhile(mlir::scf::WhileOp op);
   mlir::LogicalResult refuse(mlir::Operation *op, const llvm::Twine &what);
   void removeDead();
 
-  //===--- Channels.cpp ---------------------------------------------------===//
-  mlir::LogicalResult makeChannel(pipe::ChannelOp op);
+  //===--- Roles.cpp ------------------------------------------------------===//
+  mlir::LogicalResult convert(pipe::RolesOp op);
+  mlir::LogicalResult convertRole(pipe::RolesOp op, unsigned index);
+  /// True for all threads of the CTA or replica if any row's element is.
+  mlir::FailureOr<mlir::Value> vote(mlir::Value vec, mlir::Operation *op);
+  mlir::LogicalResult nameBarriers(mlir::Operation *op, int32_t &first);
+  mlir::LogicalResult startTurns(mlir::Region &body);
+  mlir::LogicalResult convert(pipe::TakeTurnOp op);
+  mlir::LogicalResult convert(pipe::PassTurnOp op);
+
+  //===--- ControlFlow.cpp ------------------------------------------------===//
+  mlir::LogicalResult convertIf(mlir::scf::IfOp op);
+  mlir::LogicalResult convertFor(mlir::scf::ForOp op);
+  mlir::LogicalResult convertWhile(mlir::scf::WhileOp op);
+  /// What stands for old values: none for a token, seven for a row map.  They
+  /// meet those of `joined`, if there are any.
+  mlir::LogicalResult flatten(mlir::ValueRange old,
+                              llvm::SmallVectorImpl<mlir::Value> &values,
+                              mlir::ValueRange joined = {});
+  mlir::LogicalResult flattenTypes(mlir::ValueRange old,
+                                   llvm::SmallVectorImpl<mlir::Type> &types);
+  /// Old values, joined with `like`, get new ones; the rest is returned.
+  mlir::FailureOr<mlir::ValueRange>
+  bind(mlir::ValueRange old, mlir::ValueRange like, mlir::ValueRange values);
+
+  //===--- Slots.cpp: slots, issued operations, copies --------------------===//
   mlir::LogicalResult convert(pipe::AcquireOp op);
   mlir::LogicalResult convert(pipe::IssueOp op);
   mlir::LogicalResult convert(pipe::CommitOp op);
   mlir::LogicalResult convert(pipe::WaitOp op);
-  mlir::LogicalResult convert(CopyQueryOp op);
-  mlir::LogicalResult convert(CopyKVOp op);
+  mlir::LogicalResult convert(pipe::ReleaseOp op);
+  mlir::LogicalResult convert(pipe::JoinOp op);
+  mlir::LogicalResult convert(pipe::SendOp op);
+  mlir::LogicalResult convert(pipe::RecvOp op);
+  mlir::LogicalResult convert(SliceTileOp op);
+  mlir::LogicalResult convert(ZeroRowsOp op);
+
+  //===--- CopyAsync.cpp, CopyTma.cpp -------------------------------------===//
+  mlir::LogicalResult copyAsync(CopyQueryOp op, const SlotTile &slot);
+  mlir::LogicalResult copyAsync(CopyKVOp op, const SlotTile &slot);
+  mlir::LogicalResult copyTma(CopyQueryOp op, const SlotTile &slot,
+                              const Landing &landing);
+  mlir::LogicalResult copyTma(CopyKVOp op, const SlotTile &slot,
+                              const Landing &landing);
+  void loadBoxes(mlir::Value tmap, mlir::ValueRange coordinates,
+                 const SlotTile &slot, const Landing &landing,
+                 frag::CacheHint hint, mlir::Location loc);
+  mlir::FailureOr<mlir::Value> tmap(TensorType tensor, frag::RingType ring,
+                                    int32_t pack, mlir::Operation *op);
   mlir::Value inThisTurn(mlir::Operation *op, mlir::Value value);
-  /// Positions that move inside an op's regions, as places to read and write.
-  llvm::SmallVector<mlir::Value *> movedIn(mlir::Operation *op);
-  /// After a leader's position was replaced, its followers stand there too.
-  void followLeaders();
-  mlir::Value next(mlir::Value pos, mlir::Location loc);
 
   //===--- Work.cpp: plan, items, row maps --------------------------------===//
   mlir::LogicalResult convert(pipe::NextWorkOp op);
   mlir::LogicalResult convert(LoadItemOp op);
   mlir::LogicalResult convert(RequestOp op);
   mlir::LogicalResult convert(RowMapOp op);
+  mlir::LogicalResult convert(SliceRowsOp op);
+  /// Row vectors of a map that hooks see, made where it is defined.
+  mlir::LogicalResult addRowVectors(mlir::Value old, RowsInfo &rows);
+  /// Fields of a record, read if `real`, else 0 or as `inert` says.
+  void readRecord(mlir::ValueRange fields, mlir::Value offset,
+                  mlir::Value index, int32_t words, mlir::Value real,
+                  llvm::ArrayRef<int32_t> inert, mlir::Location loc);
+  mlir::Value queue();
   mlir::Value planWord(mlir::Value index, mlir::Location loc);
   /// A word of the plan's header, read once a kernel.
   mlir::Value headerWord(unsigned byteOffset);
   mlir::Value param(llvm::StringRef name, mlir::Type type);
   mlir::Value stride(llvm::StringRef tensor, llvm::StringRef which);
 
-  //===--- Tiles.cpp: products, softmax, merges ---------------------------===//
-  mlir::LogicalResult convert(QKOp op);
-  mlir::LogicalResult convert(PVOp op);
+  //===--- Products.cpp ---------------------------------------------------===//
+  struct Product {
+    mlir::Value a;
+    SlotTile b;
+    frag::BOrder order;
+    mlir::Value acc; ///< null: 0
+  };
+  mlir::LogicalResult convert(QKOp op) { return multiply(op); }
+  mlir::LogicalResult convert(PVOp op) { return multiply(op); }
+  mlir::Value queryOperand(QKOp op);
+  mlir::FailureOr<Product> productOf(mlir::Operation *op);
+  mlir::LogicalResult multiply(mlir::Operation *op);
+  /// Of the unit that works beside the threads.
+  mlir::FailureOr<mlir::Value> startProduct(mlir::Operation *op);
+  mlir::LogicalResult joinProduct(pipe::JoinOp op, pipe::IssueOp issue);
+
+  //===--- Tiles.cpp: softmax, merges -------------------------------------===//
   mlir::LogicalResult convert(PackOp op);
   mlir::LogicalResult convert(StateInitOp op);
   mlir::LogicalResult convert(RowMaxOp op);
@@ -146,8 +205,8 @@ private:
   mlir::LogicalResult convert(ExpOp op);
   mlir::LogicalResult convert(ExactPrefixOp op);
   mlir::LogicalResult convert(CheckOp op);
-  mlir::Value
-  anyLive(RowsInfo &rows, mlir::ValueRange inputs, mlir::Location loc,
+  mlir::FailureOr<mlir::Value>
+  anyLive(RowsInfo &rows, mlir::ValueRange inputs, mlir::Operation *op,
           llvm::function_ref<mlir::Value(Scalars &, mlir::ValueRange)> bad);
 
   //===--- Hooks.cpp ------------------------------------------------------===//
@@ -176,8 +235,9 @@ private:
   void findPartials(mlir::Block &body);
   bool isPartial(mlir::Value rowVec) const;
   mlir::Type convertType(mlir::Value value);
+  llvm::StringRef layoutName(Holding holding) const;
   frag::RegType regType(int32_t rows, int32_t cols, mlir::Type element,
-                        llvm::StringRef atom = "mma_c");
+                        Holding holding);
   frag::VecType vecType(int32_t rows, mlir::Type element, bool partial = false);
   /// The vector of a value with its shares added up.
   mlir::Value complete(mlir::Value rowVec, mlir::Location loc);
@@ -194,17 +254,22 @@ private:
   ParamLayout params;
   frag::KernelOp result;
   mlir::Operation *prologueEnd = nullptr; ///< fields are read before this op
-  int32_t warps = 0;
+  pipe::ScheduleAttr schedule;
+  RoleInfo role; ///< who runs the text that is being written
+  llvm::SmallVector<frag::RoleAttr> launched; ///< empty: the CTA is one role
+  int32_t namedBarriers = 0;                  ///< in use; their ids start at 1
 
-  mlir::IRMapping mapping; ///< tiles, vectors, scalars
+  mlir::IRMapping mapping; ///< tiles, vectors, scalars, products under way
   llvm::DenseMap<mlir::Value, RowsInfo> rowMaps;
   llvm::DenseMap<mlir::Value, SlotTile> slots; ///< slots and payloads in rings
-  llvm::SmallVector<ChannelState> channels;
-  ChannelAnalysis analysis;
+  std::unique_ptr<Channels> channels;
+  /// Of the fields of a record: is it one, or the inert item?
+  llvm::DenseMap<mlir::Value, mlir::Value> realItems;
   llvm::EquivalenceClasses<void *> classes;
   llvm::DenseSet<void *> partialLeaders;
-  llvm::StringMap<mlir::Value> paramCache;
+  llvm::StringMap<mlir::Value> paramCache, tmaps;
   llvm::DenseMap<unsigned, mlir::Value> headerCache;
+  mlir::Value queueCache;
 };
 
 } // namespace attn

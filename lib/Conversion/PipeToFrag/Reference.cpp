@@ -18,7 +18,7 @@
 // apart: the maximum weighs exactly 1 again and the others less than 2^-64,
 // where -c m, rounded to a multiple of 2^6, would lose the row.
 //
-// Invariant: what is decided here is the same for the whole CTA, and rows past
+// Invariant: what is decided here is the same for the whole CTA or replica, and rows past
 // the item's never decide anything.
 //
 //===----------------------------------------------------------------------===//
@@ -125,17 +125,19 @@ LogicalResult KernelLowering::convert(ExpOp op) {
   return success();
 }
 
-/// True for the CTA if `bad` holds in a live row; `bad` sees the inputs.
-Value KernelLowering::anyLive(
-    RowsInfo &rows, ValueRange inputs, Location loc,
-    llvm::function_ref<Value(Scalars &, ValueRange)> bad) {
+/// True for the CTA or replica if `bad` holds in a live row; `bad` sees the
+/// inputs.
+FailureOr<Value>
+KernelLowering::anyLive(RowsInfo &rows, ValueRange inputs, Operation *op,
+                        llvm::function_ref<Value(Scalars &, ValueRange)> bad) {
   Value found =
-      map(vecType(rows.rows, b.getI1Type()), inputs, loc,
+      map(vecType(rows.rows, b.getI1Type()), inputs, op->getLoc(),
           [&](Scalars &s, ValueRange x, auto &yield) {
-            Value live = s.cmp(arith::CmpIPredicate::slt, x.back(), rows.nrows);
+            Value row = rows.inTile(s, x.back());
+            Value live = s.cmp(arith::CmpIPredicate::slt, row, rows.nrows);
             yield.push_back(arith::AndIOp::create(s.b, s.loc, live, bad(s, x)));
           });
-  return frag::AnyOp::create(b, loc, b.getI1Type(), found);
+  return vote(found, op);
 }
 
 static Value negate(Scalars &s, Value x) {
@@ -147,14 +149,16 @@ LogicalResult KernelLowering::convert(ExactPrefixOp op) {
   Value c = at(op.getC());
   Value m = complete(op.getM(), op.getLoc());
   // -inf and NaN are not small either.
-  Value some = anyLive(rowMaps[op.getRows()], m, op.getLoc(),
-                       [&](Scalars &s, ValueRange x) {
-                         return negate(s, isSmall(s, s.mulF(x[0], c)));
-                       });
+  FailureOr<Value> some =
+      anyLive(rowMaps[op.getRows()], m, op, [&](Scalars &s, ValueRange x) {
+        return negate(s, isSmall(s, s.mulF(x[0], c)));
+      });
+  if (failed(some))
+    return failure();
   Scalars s{b, op.getLoc()};
   Value blocks = s.sub(at(op.getHi()), at(op.getLo()));
   Value one = arith::MinSIOp::create(b, op.getLoc(), blocks, s.i32(1));
-  Value prefix = s.select(some, one, s.i32(0));
+  Value prefix = s.select(*some, one, s.i32(0));
   mapping.map(op.getResult(), s.select(at(op.getExact()), blocks, prefix));
   return success();
 }
@@ -172,13 +176,15 @@ LogicalResult KernelLowering::convert(CheckOp op) {
       frag::ReduceScope::Row, zeros);
   Value l = complete(op.getL(), op.getLoc());
   float limit = std::ldexp(1.0f, int32_t(op.getLimit()));
-  Value bad =
-      anyLive(rows, {l, sum}, op.getLoc(), [&](Scalars &s, ValueRange x) {
+  FailureOr<Value> bad =
+      anyLive(rows, {l, sum}, op, [&](Scalars &s, ValueRange x) {
         Value small = s.cmpF(arith::CmpFPredicate::OLT, x[0], s.f32(limit));
         Value finite = s.cmpF(arith::CmpFPredicate::OEQ, x[1], s.f32(0));
         return negate(s, arith::AndIOp::create(s.b, s.loc, small, finite));
       });
+  if (failed(bad))
+    return failure();
   Scalars s{b, op.getLoc()};
-  mapping.map(op.getResult(), negate(s, bad));
+  mapping.map(op.getResult(), negate(s, *bad));
   return success();
 }

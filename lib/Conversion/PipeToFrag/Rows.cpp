@@ -134,18 +134,32 @@ Value KernelLowering::complete(Value rowVec, Location loc) {
 // Types
 //===----------------------------------------------------------------------===//
 
+/// wgmma has the same atoms, for the four warps of a warpgroup alone.
+StringRef KernelLowering::layoutName(Holding holding) const {
+  switch (holding) {
+  case Holding::Accumulator:
+    return role.async ? "wgmma_c" : "mma_c";
+  case Holding::OperandA:
+    return role.async ? "wgmma_a" : "mma_a";
+  case Holding::Transposed:
+    return "quad16";
+  }
+  llvm_unreachable("all are listed");
+}
+
 frag::RegType KernelLowering::regType(int32_t rows, int32_t cols, Type element,
-                                      StringRef atom) {
-  auto layout =
-      frag::LayoutAttr::get(b.getContext(), b.getStringAttr(atom), warps);
+                                      Holding holding) {
+  auto layout = frag::LayoutAttr::get(
+      b.getContext(), b.getStringAttr(layoutName(holding)), role.warps);
   return frag::RegType::getChecked([&] { return kernel.emitError(); },
                                    b.getContext(), rows, cols, element, layout);
 }
 
 frag::VecType KernelLowering::vecType(int32_t rows, Type element,
                                       bool partial) {
-  auto layout =
-      frag::LayoutAttr::get(b.getContext(), b.getStringAttr("mma_c"), warps);
+  auto layout = frag::LayoutAttr::get(
+      b.getContext(), b.getStringAttr(layoutName(Holding::Accumulator)),
+      role.warps);
   return frag::VecType::getChecked([&] { return kernel.emitError(); },
                                    b.getContext(), rows, element, layout,
                                    partial);
@@ -156,7 +170,8 @@ Type KernelLowering::convertType(Value value) {
   Type type = value.getType();
   if (auto tile = dyn_cast<TileType>(type))
     return regType(tile.getRows(), tile.getCols(), tile.getElement(),
-                   tile.getElement().isF32() ? "mma_c" : "mma_a");
+                   tile.getElement().isF32() ? Holding::Accumulator
+                                             : Holding::OperandA);
   if (auto vec = dyn_cast<RowVecType>(type))
     return vecType(vec.getRows(), vec.getElement(), isPartial(value));
   if (type.isIntOrFloat())

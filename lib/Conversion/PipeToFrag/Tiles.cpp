@@ -1,6 +1,5 @@
-//===- Tiles.cpp - products, softmax steps, merges ------------------------===//
+//===- Tiles.cpp - softmax steps, merges ----------------------------------===//
 //
-//   attn.qk %q, %k          -> frag.mma nk %qa, %ring[%pos]
 //   attn.row_max %s, %m     -> frag.reduce_row max row; map maxnumf
 //   attn.rescale %O, %f     -> map o * f
 //
@@ -18,40 +17,8 @@ static constexpr float log2E = 1.44269504088896340736f;
 static constexpr float ln2 = 0.693147180559945309417f;
 
 //===----------------------------------------------------------------------===//
-// Products
+// Softmax
 //===----------------------------------------------------------------------===//
-
-LogicalResult KernelLowering::convert(QKOp op) {
-  auto key = slots.find(op.getKey());
-  Value query = mapping.lookupOrNull(op.getQuery());
-  if (key == slots.end() || !query)
-    return op.emitOpError("needs Q in registers and K in a slot");
-  Type type = convertType(op.getResult());
-  if (!type)
-    return failure();
-  mapping.map(op.getResult(),
-              frag::MmaOp::create(b, op.getLoc(), type, frag::mmaM16N8K16,
-                                  frag::BOrder::NK, query, key->second.ring,
-                                  key->second.pos, /*acc=*/Value()));
-  return success();
-}
-
-LogicalResult KernelLowering::convert(PVOp op) {
-  auto value = slots.find(op.getValue());
-  if (value == slots.end())
-    return op.emitOpError("needs V in a slot");
-  if (op.getP().getType().getElement().isF32())
-    return refuse(op, "p_type = f32");
-  Type type = convertType(op.getResult());
-  if (!type)
-    return failure();
-  mapping.map(op.getResult(),
-              frag::MmaOp::create(b, op.getLoc(), type, frag::mmaM16N8K16,
-                                  frag::BOrder::KN, at(op.getP()),
-                                  value->second.ring, value->second.pos,
-                                  at(op.getAcc())));
-  return success();
-}
 
 LogicalResult KernelLowering::convert(PackOp op) {
   Type type = convertType(op.getResult());
@@ -61,10 +28,6 @@ LogicalResult KernelLowering::convert(PackOp op) {
               frag::PackOp::create(b, op.getLoc(), type, at(op.getTile())));
   return success();
 }
-
-//===----------------------------------------------------------------------===//
-// Softmax
-//===----------------------------------------------------------------------===//
 
 LogicalResult KernelLowering::convert(StateInitOp op) {
   Scalars s{b, op.getLoc()};

@@ -143,7 +143,7 @@ typedef struct attnrt_specialisation_info {
   attnrt_element element, output;
   int32_t tile_q, tile_k, pack;
   const char *entry, *merge_entry;
-  uint32_t codes; /* count */
+  uint32_t codes, tensor_maps; /* counts */
   uint32_t params_bytes;
   uint32_t threads, shared_bytes, merge_threads, merge_shared_bytes, registers;
   uint32_t scratch_bytes, merge_scratch_bytes;
@@ -151,7 +151,19 @@ typedef struct attnrt_specialisation_info {
   int32_t scale_positive;
   float cost_q, cost_kv;
   const char *schedule; /* "" if absent */
+  int32_t dynamic;      /* CTAs take items from the plan's queue */
 } attnrt_specialisation_info;
+
+/* The recipe of a tensor map in the parameter struct, see KernelParams.h. */
+typedef struct attnrt_tensor_map_info {
+  enum attn_map_tensor tensor;
+  uint32_t offset;
+  uint32_t rank;
+  enum attn_map_dim dims[ATTN_MAP_MAX_RANK]; /* innermost first */
+  uint32_t box[ATTN_MAP_MAX_RANK];           /* elements of one copy */
+  attnrt_element element;
+  uint32_t swizzle, promotion; /* bytes, 0: none */
+} attnrt_tensor_map_info;
 
 typedef struct attnrt_code_info {
   attnrt_code_kind kind;
@@ -185,6 +197,11 @@ ATTNRT_API attnrt_status attnrt_bundle_code(const attnrt_bundle *bundle,
                                             uint32_t specialisation,
                                             uint32_t index,
                                             attnrt_code_info *info);
+ATTNRT_API attnrt_status attnrt_bundle_tensor_map(const attnrt_bundle *bundle,
+                                                  uint32_t kernel,
+                                                  uint32_t specialisation,
+                                                  uint32_t index,
+                                                  attnrt_tensor_map_info *info);
 
 /*--- device -----------------------------------------------------------------*/
 

@@ -56,7 +56,7 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
 #all = #pipe.role<"all", warps = 8, replicas = 1, regs = 0>
 #sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
   pipe = #pipe.schedule<roles = [#all, #pipe.role<"b", warps = 1, replicas = 1, regs = 0>], place = {}, agents = {load_kv = "cp_async", load_query = "cp_async"}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32}, skew = {load_kv = -1 : i32}, handover = "none", persist = "static", unroll = 1>>
-// expected-error @+1 {{pipe-assign-roles builds 1 role but the schedule has 2}}
+// expected-error @+1 {{load_query and load_kv are placed in roles 'all' and 'all' but must share one beside 'all'}}
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.for_work %plan (%req, %head, %row0, %nrows, %kv0, %kv1, %slot, %flags) {
     %qb, %ql, %kb, %kl = attn.request %plan[%req]
@@ -101,7 +101,7 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
 #all = #pipe.role<"all", warps = 8, replicas = 1, regs = 0>
 #sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
   pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 4, replicas = 2, regs = 0>], place = {}, agents = {load_kv = "cp_async", load_query = "cp_async"}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32}, skew = {load_kv = -1 : i32}, handover = "none", persist = "static", unroll = 1>>
-// expected-error @+1 {{pipe-assign-roles builds 1 replica but role "all" has 2}}
+// expected-error @+1 {{a kernel of one role has 1 replica but role "all" has 2}}
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.for_work %plan (%req, %head, %row0, %nrows, %kv0, %kv1, %slot, %flags) {
     %qb, %ql, %kb, %kl = attn.request %plan[%req]
@@ -146,7 +146,7 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
 #all = #pipe.role<"all", warps = 8, replicas = 1, regs = 0>
 #sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
   pipe = #pipe.schedule<roles = [#all], place = {}, agents = {load_kv = "cp_async", load_query = "cp_async"}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32}, skew = {load_kv = -1 : i32}, handover = "none", persist = "dynamic", unroll = 1>>
-// expected-error @+1 {{persist = "dynamic" is not built; use "static"}}
+// expected-error @+1 {{persist = "dynamic" needs 2 roles but the schedule has 1}}
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.for_work %plan (%req, %head, %row0, %nrows, %kv0, %kv1, %slot, %flags) {
     %qb, %ql, %kb, %kl = attn.request %plan[%req]
@@ -191,7 +191,7 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
 #all = #pipe.role<"all", warps = 8, replicas = 1, regs = 0>
 #sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
   pipe = #pipe.schedule<roles = [#all], place = {}, agents = {load_kv = "cp_async", load_query = "cp_async"}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32}, skew = {load_kv = -1 : i32}, handover = "ring", persist = "static", unroll = 1>>
-// expected-error @+1 {{handover = "ring" is not built; use "none"}}
+// expected-error @+1 {{handover = "ring" needs 2 roles but the schedule has 1}}
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.for_work %plan (%req, %head, %row0, %nrows, %kv0, %kv1, %slot, %flags) {
     %qb, %ql, %kb, %kl = attn.request %plan[%req]
@@ -378,5 +378,41 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
     // expected-error @+1 {{pipe-assign-roles needs expanded segments}}
     %s:2 = attn.segments %rows, %kv0, %kv1 map #attn.block_map<opaque, classes = [partial]> tile_k 64 : !attn.rows<128> -> i32, i32
   }
+  attn.return
+}
+
+// -----
+
+!Q = !attn.tensor<query, bf16, heads = 4, dim = 64, ragged>
+!K = !attn.tensor<key, bf16, heads = 4, dim = 64, ragged>
+!V = !attn.tensor<value, bf16, heads = 4, dim = 64, ragged>
+!O = !attn.tensor<output, bf16, heads = 4, dim = 64, ragged>
+!Qt = !attn.tile<128x64xbf16>
+!KV = !attn.tile<64x64xbf16>
+!S = !attn.tile<128x64xf32>
+!P = !attn.tile<128x64xbf16>
+!R = !attn.rowvec<128xf32>
+#sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_rows", merge = "kernel", epilogue = "quad_transpose",
+  pipe = #pipe.schedule<roles = [#pipe.role<"load", warps = 1, replicas = 1, regs = 24>, #pipe.role<"compute", warps = 4, replicas = 2, regs = 240>, #pipe.role<"third", warps = 1, replicas = 1, regs = 24>], place = {default = "compute", load_kv = "load", load_query = "load"}, agents = {load_kv = "tma", load_query = "tma", pv = "mma", qk = "mma"}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32, verdict = 3 : i32, work = 2 : i32}, skew = {pv = 1 : i32}, handover = "none", persist = "dynamic", unroll = 1>>
+// expected-error @+1 {{pipe-assign-roles builds 1 or 2 roles but the schedule has 3}}
+attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
+  attn.return
+}
+
+// -----
+
+!Q = !attn.tensor<query, bf16, heads = 4, dim = 64, ragged>
+!K = !attn.tensor<key, bf16, heads = 4, dim = 64, ragged>
+!V = !attn.tensor<value, bf16, heads = 4, dim = 64, ragged>
+!O = !attn.tensor<output, bf16, heads = 4, dim = 64, ragged>
+!Qt = !attn.tile<128x64xbf16>
+!KV = !attn.tile<64x64xbf16>
+!S = !attn.tile<128x64xf32>
+!P = !attn.tile<128x64xbf16>
+!R = !attn.rowvec<128xf32>
+#sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_rows", merge = "kernel", epilogue = "quad_transpose",
+  pipe = #pipe.schedule<roles = [#pipe.role<"load", warps = 1, replicas = 2, regs = 24>, #pipe.role<"compute", warps = 4, replicas = 2, regs = 240>], place = {default = "compute", load_kv = "load", load_query = "load"}, agents = {load_kv = "tma", load_query = "tma", pv = "mma", qk = "mma"}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32, verdict = 3 : i32, work = 2 : i32}, skew = {pv = 1 : i32}, handover = "none", persist = "dynamic", unroll = 1>>
+// expected-error @+1 {{role 'load' of the copies has 2 replicas but 1 is built}}
+attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.return
 }

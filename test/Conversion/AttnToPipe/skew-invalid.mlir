@@ -1,4 +1,4 @@
-// RUN: attn-opt %s --pass-pipeline='builtin.module(attn.kernel(pipe-skew))' -split-input-file -verify-diagnostics
+// RUN: attn-opt %s --pass-pipeline='builtin.module(attn.kernel(pipe-skew-products,pipe-skew))' -split-input-file -verify-diagnostics
 
 !Q = !attn.tensor<query, bf16, heads = 4, dim = 64, ragged>
 !K = !attn.tensor<key, bf16, heads = 4, dim = 64, ragged>
@@ -11,7 +11,7 @@
 #all = #pipe.role<"all", warps = 8, replicas = 1, regs = 0>
 #sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
   pipe = #pipe.schedule<roles = [#all], place = {}, agents = {load_kv = "cp_async", load_query = "cp_async"}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32}, skew = {pv = 1 : i32}, handover = "none", persist = "static", unroll = 1>>
-// expected-error @+1 {{skew = {pv = 1} is not built; use {load_kv = -1}}}
+// expected-error @+1 {{skew = {pv = 1} of 1 roles is not built; use {pv = 1} of 2 roles}}
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.return
 }
@@ -29,7 +29,7 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
 #all = #pipe.role<"all", warps = 8, replicas = 1, regs = 0>
 #sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
   pipe = #pipe.schedule<roles = [#all], place = {}, agents = {load_kv = "cp_async", load_query = "cp_async"}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32}, skew = {load_kv = -2 : i32}, handover = "none", persist = "static", unroll = 1>>
-// expected-error @+1 {{skew = {load_kv = -2} is not built; use {load_kv = -1}}}
+// expected-error @+1 {{skew = {load_kv = -2} of 1 roles is not built; use {load_kv = -1} of 1 role}}
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.return
 }
@@ -47,7 +47,7 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
 #all = #pipe.role<"all", warps = 8, replicas = 1, regs = 0>
 #sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
   pipe = unit>
-// expected-error @+1 {{pipe-skew needs a #pipe.schedule but the schedule has pipe = unit}}
+// expected-error @+1 {{pipe-skew-products needs a #pipe.schedule but the schedule has pipe = unit}}
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.return
 }
@@ -180,5 +180,23 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
       pipe.release %ks : !pipe.slot<!KV>
     } {pipe.visits = "ascending"}
   }
+  attn.return
+}
+
+// -----
+
+!Q = !attn.tensor<query, bf16, heads = 4, dim = 64, ragged>
+!K = !attn.tensor<key, bf16, heads = 4, dim = 64, ragged>
+!V = !attn.tensor<value, bf16, heads = 4, dim = 64, ragged>
+!O = !attn.tensor<output, bf16, heads = 4, dim = 64, ragged>
+!Qt = !attn.tile<128x64xbf16>
+!KV = !attn.tile<64x64xbf16>
+!S = !attn.tile<128x64xf32>
+!P = !attn.tile<128x64xbf16>
+!R = !attn.rowvec<128xf32>
+#sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_rows", merge = "kernel", epilogue = "quad_transpose",
+  pipe = #pipe.schedule<roles = [#pipe.role<"load", warps = 1, replicas = 1, regs = 24>, #pipe.role<"compute", warps = 4, replicas = 2, regs = 240>], place = {default = "compute", load_kv = "load", load_query = "load"}, agents = {load_kv = "tma", load_query = "tma", pv = "mma", qk = "mma"}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32, verdict = 3 : i32, work = 2 : i32}, skew = {load_kv = -1 : i32}, handover = "none", persist = "dynamic", unroll = 1>>
+// expected-error @+1 {{skew = {load_kv = -1} of 2 roles is not built; use {load_kv = -1} of 1 role}}
+attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.return
 }

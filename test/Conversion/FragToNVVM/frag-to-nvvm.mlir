@@ -30,13 +30,16 @@ frag.kernel @scalars threads 32 smem 98304 params 200 {
   %p0 = frag.pos phase 0 : !frag.pos<slots = 3>
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
-  // A position is a slot number; three of them wrap by a compare.
-  // CHECK: llvm.br ^[[H:bb[0-9]+]](%{{.*}}, %{{.*}} : i32, i32)
-  // CHECK: ^[[H]](%{{.*}}: i32, %[[POS:.*]]: i32):
+  // A position is a slot and a phase; three slots wrap by a compare, and the
+  // phase flips there.
+  // CHECK: llvm.br ^[[H:bb[0-9]+]](%{{.*}}, %{{.*}}, %{{.*}} : i32, i32, i32)
+  // CHECK: ^[[H]](%{{.*}}: i32, %[[POS:.*]]: i32, %[[PHASE:.*]]: i32):
   %last = scf.for %i = %zero to %n step %one iter_args(%pos = %p0) -> (!frag.pos<slots = 3>) : i32 {
     // CHECK: %[[NEXT:.*]] = llvm.add %[[POS]], %{{.*}} : i32
     // CHECK: %[[WRAP:.*]] = llvm.icmp "eq" %[[NEXT]]
     // CHECK: llvm.select %[[WRAP]], %{{.*}}, %[[NEXT]] : i1, i32
+    // CHECK: %[[FLIPPED:.*]] = llvm.xor %[[PHASE]], %{{.*}} : i32
+    // CHECK: llvm.select %[[WRAP]], %[[FLIPPED]], %[[PHASE]] : i1, i32
     %next = frag.next %pos : !frag.pos<slots = 3>
     scf.yield %next : !frag.pos<slots = 3>
   }
@@ -54,7 +57,10 @@ frag.kernel @two_slots threads 32 smem 0 params 200 {
   %p0 = frag.pos phase 0 : !frag.pos<slots = 2>
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
-  // CHECK: llvm.xor %{{.*}}, %{{.*}} : i32
+  // Two slots: the phase flips where slot 1 is left.
+  // CHECK: ^bb1(%{{.*}}: i32, %[[SLOT:.*]]: i32, %[[PHASE2:.*]]: i32):
+  // CHECK: llvm.xor %[[PHASE2]], %[[SLOT]] : i32
+  // CHECK: llvm.xor %[[SLOT]], %{{.*}} : i32
   %last = scf.for %i = %zero to %n step %one iter_args(%pos = %p0) -> (!frag.pos<slots = 2>) : i32 {
     %next = frag.next %pos : !frag.pos<slots = 2>
     scf.yield %next : !frag.pos<slots = 2>

@@ -14,11 +14,11 @@
 // CHECK: ld.global.v2.b32 {{.*}}, [[[B:%rd[0-9]+]]];
 // CHECK-NEXT: ld.global.v2.b32 {{.*}}, [[[B]]+32];
 // CHECK-COUNT-2: cvt.rn.bf16x2.f32
-// CHECK: st.global.b32 [[[C:%rd[0-9]+]]], %r
-// CHECK: st.global.b32 [[[C]]+16], %r
 // CHECK-COUNT-2: cvt.rn.bf16x2.f32
-// CHECK: st.global.b32 [[[D:%rd[0-9]+]]], %r
-// CHECK: st.global.b32 [[[D]]+16], %r
+// CHECK: @[[P:%p[0-9]+]] st.global.b32 [[[C:%rd[0-9]+]]+0], %r
+// CHECK: @[[P]] st.global.b32 [[[C]]+16], %r
+// CHECK: @[[R:%p[0-9]+]] st.global.b32 [[[D:%rd[0-9]+]]+0], %r
+// CHECK: @[[R]] st.global.b32 [[[D]]+16], %r
 // CHECK-NOT: st.global
 // CHECK: ret;
 frag.kernel @tiles threads 32 smem 0 params 200 {
@@ -44,14 +44,13 @@ frag.kernel @tiles threads 32 smem 0 params 200 {
 // One lane of the four that share a row stores it.
 // CHECK-LABEL: .entry vectors(
 // CHECK: ld.global.b32
-// CHECK: and.b32 [[Q:%r[0-9]+]], %{{.*}}, 3;
 // CHECK: ld.global.b32
-// CHECK: setp.ne.b32 [[OTHER:%p[0-9]+]], [[Q]], 0;
-// CHECK: or.pred [[SKIP:%p[0-9]+]], [[OTHER]], %p
-// CHECK: @[[SKIP]] bra
-// CHECK: st.global.b32
-// CHECK: or.pred %p{{[0-9]+}}, [[OTHER]], %p
-// CHECK: st.global.b32
+// CHECK: and.b32 [[Q:%r[0-9]+]], %{{.*}}, 3;
+// CHECK: setp.eq.b32 [[FIRST:%p[0-9]+]], [[Q]], 0;
+// CHECK: and.pred [[P:%p[0-9]+]], [[FIRST]], %p
+// CHECK: @[[P]] st.global.b32
+// CHECK: and.pred [[R:%p[0-9]+]], [[FIRST]], %p
+// CHECK: @[[R]] st.global.b32
 // CHECK-NOT: st.global
 // CHECK: ret;
 frag.kernel @vectors threads 32 smem 0 params 200 {
@@ -68,5 +67,27 @@ frag.kernel @vectors threads 32 smem 0 params 200 {
   }
   %v = frag.load_vec %in, %offsets, %live : !frag.ptr<f32>, !offsets, !live -> !r
   frag.store_vec %v, %out, %offsets, %live : !r, !frag.ptr<f32>, !offsets, !live
+  frag.return
+}
+
+// A truth value in memory is a byte, 64 bits are one register.
+// CHECK-LABEL: .entry kinds(
+// CHECK: @%p{{[0-9]+}} st.global.b8 [%rd{{[0-9]+}}+0], %r{{[0-9]+}};
+// CHECK: @%p{{[0-9]+}} st.global.b64 [%rd{{[0-9]+}}+0], %rd{{[0-9]+}};
+// CHECK: ret;
+frag.kernel @kinds threads 32 smem 0 params 200 {
+  %bytes = frag.param "lse" at 32 : !frag.ptr<i1>
+  %longs = frag.param "o" at 24 : !frag.ptr<i64>
+  %rows = frag.param "heads" at 184 : i32
+  %offsets = frag.map () at (%row) -> !offsets {
+    %y = arith.extsi %row : i32 to i64
+    frag.yield %y : i64
+  }
+  %live = frag.map () at (%row) -> !live {
+    %y = arith.cmpi slt, %row, %rows : i32
+    frag.yield %y : i1
+  }
+  frag.store_vec %live, %bytes, %offsets, %live : !live, !frag.ptr<i1>, !offsets, !live
+  frag.store_vec %offsets, %longs, %offsets, %live : !offsets, !frag.ptr<i64>, !offsets, !live
   frag.return
 }

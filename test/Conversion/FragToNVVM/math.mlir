@@ -27,10 +27,10 @@ frag.kernel @exp threads 32 smem 0 params 200 {
 // PTX-NOT: tanh.approx
 // PTX-DAG: ex2.approx.ftz.f32
 // PTX-DAG: rcp.approx.ftz.f32
-// PTX-DAG: cvt.rni.f32.f32
-// PTX-DAG: sin.approx.f32
-// PTX-DAG: cos.approx.f32
-// PTX-DAG: sqrt.rn.f32
+// PTX-DAG: cvt.rni.ftz.f32.f32
+// PTX-DAG: sin.approx.ftz.f32
+// PTX-DAG: cos.approx.ftz.f32
+// PTX-DAG: sqrt.rn.ftz.f32
 // PTX-DAG: cvt.rzi.s32.f32
 // PTX: ret;
 frag.kernel @store_all threads 32 smem 0 params 200 {

@@ -77,3 +77,23 @@ frag.kernel @pack threads 32 smem 0 params 200 {
   %h = frag.pack %t : !t -> !a
   frag.return
 }
+
+// A warp votes; a warpgroup meets at its named barrier first, whose result ptxas
+// does not know to be the same in all lanes.
+// CHECK-LABEL: llvm.func @votes(
+// CHECK: llvm.or
+// CHECK: nvvm.vote.sync any %{{.*}}, %{{.*}} -> i1
+// CHECK: llvm.add
+// CHECK: %[[RED:.*]] = llvm.inline_asm has_side_effects asm_dialect = att "bar.red.or.pred $0, $1, $2, $3;", "=b,r,n,b,~{memory}"
+// CHECK: nvvm.vote.sync any %{{.*}}, %[[RED]] -> i1
+frag.kernel @votes threads 128 smem 0 params 200 {
+  %true = arith.constant true
+  %r = frag.cta_id
+  %v = frag.map () at (%row) -> !frag.vec<64xi1, #frag.layout<"wgmma_c", warps = 4>> {
+    %y = arith.cmpi slt, %row, %r : i32
+    frag.yield %y : i1
+  }
+  %a = frag.any %v scope warp : !frag.vec<64xi1, #frag.layout<"wgmma_c", warps = 4>>
+  %b = frag.any %v scope warpgroup barrier 1 + %r : !frag.vec<64xi1, #frag.layout<"wgmma_c", warps = 4>>
+  frag.return
+}

@@ -21,34 +21,9 @@ attn.kernel @no_schedule(%o: !O, %plan: !attn.plan) {
 !O = !attn.tensor<output, bf16, heads = 4, dim = 64, ragged>
 #sched = #attn.schedule<tile_q = 32, tile_k = 16, pack = 2, kv_order = ascending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
   pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>], place = {default = "all"}, agents = {}, atoms = {qk = "wgmma"}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 1>>
-// expected-error @+1 {{atom wgmma of qk is not built for level L3 (built: mma.m16n8k16)}}
+// expected-error @+1 {{atom wgmma of qk is not built for level L3 (built: mma.m16n8k16, wgmma.m64n<N>k16)}}
 attn.kernel @atom(%o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   pipe.roles [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>] {
-  }
-  attn.return
-}
-
-// -----
-
-!O = !attn.tensor<output, bf16, heads = 4, dim = 64, ragged>
-#sched = #attn.schedule<tile_q = 32, tile_k = 16, pack = 2, kv_order = ascending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
-  pipe = #pipe.schedule<roles = [#pipe.role<"a", warps = 2, replicas = 1, regs = 0>, #pipe.role<"b", warps = 2, replicas = 1, regs = 0>], place = {default = "a"}, agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 1>>
-attn.kernel @two_roles(%o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
-  // expected-error @+1 {{has 2 roles but level L3 is built for 1}}
-  pipe.roles [#pipe.role<"a", warps = 2, replicas = 1, regs = 0>, #pipe.role<"b", warps = 2, replicas = 1, regs = 0>] {
-  }, {
-  }
-  attn.return
-}
-
-// -----
-
-!O = !attn.tensor<output, bf16, heads = 4, dim = 64, ragged>
-#sched = #attn.schedule<tile_q = 32, tile_k = 16, pack = 2, kv_order = ascending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
-  pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 2, replicas = 2, regs = 0>], place = {default = "all"}, agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 1>>
-attn.kernel @replicas(%o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
-  // expected-error @+1 {{role 'all' has 2 replicas but level L3 is built for 1}}
-  pipe.roles [#pipe.role<"all", warps = 2, replicas = 2, regs = 0>] (%rank) {
   }
   attn.return
 }
@@ -61,7 +36,7 @@ attn.kernel @replicas(%o: !O, %plan: !attn.plan) attributes {schedule = #sched} 
 attn.kernel @dynamic(%o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   pipe.roles [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>] {
     %none = arith.constant -1 : i32
-    // expected-error @+1 {{order = dynamic is not built for level L3}}
+    // expected-error @+1 {{takes items in dynamic order by 2 warps of role 'all' but it is built for 1 warp of several roles}}
     %w = pipe.next_work dynamic %plan after %none merges = false : !attn.plan
   }
   attn.return
@@ -267,16 +242,52 @@ attn.kernel @beside(%k: !K, %plan: !attn.plan) attributes {schedule = #sched} {
 !K = !attn.tensor<key, bf16, heads = 2, dim = 64, ragged>
 #sched = #attn.schedule<tile_q = 16, tile_k = 16, pack = 1, kv_order = ascending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
   pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 1, replicas = 1, regs = 0>], place = {default = "all"}, agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 1>>
+attn.kernel @plan_chosen(%k: !K, %plan: !attn.plan) attributes {schedule = #sched} {
+  pipe.roles [#pipe.role<"all", warps = 1, replicas = 1, regs = 0>] {
+    %yes = arith.constant true
+    // expected-error @+1 {{value of type '!attn.plan' across control flow is not built for level L3}}
+    %p = scf.if %yes -> !attn.plan {
+      scf.yield %plan : !attn.plan
+    } else {
+      scf.yield %plan : !attn.plan
+    }
+  }
+  attn.return
+}
+
+// -----
+
+!K = !attn.tensor<key, bf16, heads = 2, dim = 64, ragged>
+#sched = #attn.schedule<tile_q = 16, tile_k = 16, pack = 1, kv_order = ascending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
+  pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 1, replicas = 1, regs = 0>], place = {default = "all"}, agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 1>>
+// expected-error @+1 {{value of type '!attn.plan' across control flow is not built for level L3}}
+attn.kernel @plan_carried(%k: !K, %plan: !attn.plan) attributes {schedule = #sched} {
+  pipe.roles [#pipe.role<"all", warps = 1, replicas = 1, regs = 0>] {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %p = scf.for %i = %c0 to %c1 step %c1 iter_args(%h = %plan) -> (!attn.plan) : i32 {
+      scf.yield %h : !attn.plan
+    }
+  }
+  attn.return
+}
+
+// -----
+
+!K = !attn.tensor<key, bf16, heads = 2, dim = 64, ragged>
+#sched = #attn.schedule<tile_q = 16, tile_k = 16, pack = 1, kv_order = ascending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
+  pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 1, replicas = 1, regs = 0>], place = {default = "all"}, agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 1>>
 attn.kernel @rows_chosen(%k: !K, %plan: !attn.plan) attributes {schedule = #sched} {
   pipe.roles [#pipe.role<"all", warps = 1, replicas = 1, regs = 0>] {
     %c0 = arith.constant 0 : i32
     %yes = arith.constant true
     %a = attn.row_map request %c0 head %c0 row0 %c0 rows %c0 q_begin %c0 q_len %c0 kv_len %c0 pack 1 : !attn.rows<16>
-    // expected-error @+1 {{value of type '!attn.rows<16>' across control flow is not built for level L3}}
+    // expected-error @+1 {{row map of 2 packed heads meets one of 1}}
+    %b = attn.row_map request %c0 head %c0 row0 %c0 rows %c0 q_begin %c0 q_len %c0 kv_len %c0 pack 2 : !attn.rows<16>
     %rows = scf.if %yes -> !attn.rows<16> {
       scf.yield %a : !attn.rows<16>
     } else {
-      scf.yield %a : !attn.rows<16>
+      scf.yield %b : !attn.rows<16>
     }
   }
   attn.return

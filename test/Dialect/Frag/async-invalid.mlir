@@ -727,7 +727,7 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
   // expected-error @+1 {{tensor 'o' is not known (known: q, k, v)}}
-  %t = frag.tmap "o" at 256 dims ["panel", "token", "head"] pack 1 promotion 0 : !tmap
+  %t = frag.tmap "o" at 256 dims ["dim", "token", "head"] pack 1 promotion 0 : !tmap
   frag.return
 }
 
@@ -743,7 +743,7 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
   // expected-error @+1 {{lies at 200 which is not a multiple of 64}}
-  %t = frag.tmap "k" at 200 dims ["panel", "token", "head"] pack 1 promotion 0 : !tmap
+  %t = frag.tmap "k" at 200 dims ["dim", "token", "head"] pack 1 promotion 0 : !tmap
   frag.return
 }
 
@@ -759,7 +759,7 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
   // expected-error @+1 {{packs 0 heads but needs at least 1}}
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 0 promotion 0 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 0 promotion 0 : !tmap
   frag.return
 }
 
@@ -775,7 +775,7 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
   // expected-error @+1 {{promotion 32 (known: 0, 64, 128, 256)}}
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 32 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 32 : !tmap
   frag.return
 }
 
@@ -791,7 +791,7 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
   // expected-error @+1 {{names 2 dimensions but the box has 3}}
-  %t = frag.tmap "k" at 256 dims ["panel", "token"] pack 1 promotion 0 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token"] pack 1 promotion 0 : !tmap
   frag.return
 }
 
@@ -806,8 +806,8 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 !AS = !frag.inflight<64x128xf32, #C>
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
-  // expected-error @+1 {{dimension 'row' is not known (known: panel, chunk, group, token, head, batch)}}
-  %t = frag.tmap "k" at 256 dims ["panel", "row", "head"] pack 1 promotion 0 : !tmap
+  // expected-error @+1 {{dimension 'row' is not known (known: dim, group, token, head, batch)}}
+  %t = frag.tmap "k" at 256 dims ["dim", "row", "head"] pack 1 promotion 0 : !tmap
   frag.return
 }
 
@@ -823,7 +823,7 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
   // expected-error @+1 {{names dimension 'token' twice}}
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "token"] pack 1 promotion 0 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "token"] pack 1 promotion 0 : !tmap
   frag.return
 }
 
@@ -838,8 +838,8 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 !AS = !frag.inflight<64x128xf32, #C>
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
-  // expected-error @+1 {{innermost dimension is 'token' but must be 'panel'}}
-  %t = frag.tmap "k" at 256 dims ["token", "panel", "head"] pack 1 promotion 0 : !tmap
+  // expected-error @+1 {{innermost dimension is 'token' but must be 'dim'}}
+  %t = frag.tmap "k" at 256 dims ["token", "dim", "head"] pack 1 promotion 0 : !tmap
   frag.return
 }
 
@@ -855,7 +855,7 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
   // expected-error @+1 {{takes 128 bytes at 320 but the parameter struct has 384}}
-  %t = frag.tmap "k" at 320 dims ["panel", "token", "head"] pack 1 promotion 0 : !tmap
+  %t = frag.tmap "k" at 320 dims ["dim", "token", "head"] pack 1 promotion 0 : !tmap
   frag.return
 }
 
@@ -870,13 +870,13 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 !AS = !frag.inflight<64x128xf32, #C>
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 0 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 0 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %b = frag.bars "b" at 32768 count 1 : !frag.bars<slots = 2>
   %p = frag.pos phase 0 : !frag.pos<slots = 2>
   frag.elect {
-    // expected-error @+1 {{has 2 coordinates but the tensor map has 3 dimensions}}
-    frag.tma_load %t(%c0, %c0) into %k[%p] on %b[%p] : !tmap, !ring, !frag.bars<slots = 2>
+    // expected-error @+1 {{has 1 coordinates but the tensor map has 2 dimensions behind the first}}
+    frag.tma_load %t(%c0) into %k[%p] on %b[%p] : !tmap, !ring, !frag.bars<slots = 2>
   }
   frag.return
 }
@@ -892,14 +892,14 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 !AS = !frag.inflight<64x128xf32, #C>
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 0 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 0 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %b = frag.bars "b" at 32768 count 1 : !frag.bars<slots = 2>
   %p = frag.pos phase 0 : !frag.pos<slots = 2>
   %r = frag.smem "r" at 0 : !frag.ring<128x64xf16, swizzle = 128, slots = 2>
   frag.elect {
     // expected-error @+1 {{copies 'bf16' into a ring of 'f16'}}
-    frag.tma_load %t(%c0, %c0, %c0) into %r[%p] on %b[%p] : !tmap, !frag.ring<128x64xf16, swizzle = 128, slots = 2>, !frag.bars<slots = 2>
+    frag.tma_load %t(%c0, %c0) into %r[%p] on %b[%p] : !tmap, !frag.ring<128x64xf16, swizzle = 128, slots = 2>, !frag.bars<slots = 2>
   }
   frag.return
 }
@@ -915,14 +915,14 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 !AS = !frag.inflight<64x128xf32, #C>
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 0 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 0 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %b = frag.bars "b" at 32768 count 1 : !frag.bars<slots = 2>
   %p = frag.pos phase 0 : !frag.pos<slots = 2>
   %r = frag.smem "r" at 0 : !frag.ring<128x64xbf16, swizzle = 64, slots = 2>
   frag.elect {
     // expected-error @+1 {{swizzle of the tensor map is 128 but that of the ring 64}}
-    frag.tma_load %t(%c0, %c0, %c0) into %r[%p] on %b[%p] : !tmap, !frag.ring<128x64xbf16, swizzle = 64, slots = 2>, !frag.bars<slots = 2>
+    frag.tma_load %t(%c0, %c0) into %r[%p] on %b[%p] : !tmap, !frag.ring<128x64xbf16, swizzle = 64, slots = 2>, !frag.bars<slots = 2>
   }
   frag.return
 }
@@ -938,14 +938,14 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 !AS = !frag.inflight<64x128xf32, #C>
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 0 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 0 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %b = frag.bars "b" at 32768 count 1 : !frag.bars<slots = 2>
   %p = frag.pos phase 0 : !frag.pos<slots = 2>
-  %t2 = frag.tmap "k" at 256 dims ["panel", "token"] pack 1 promotion 0 : !frag.tmap<32x256xbf16, swizzle = 128>
+  %t2 = frag.tmap "k" at 256 dims ["dim", "token"] pack 1 promotion 0 : !frag.tmap<32x256xbf16, swizzle = 128>
   frag.elect {
     // expected-error @+1 {{innermost box has 32 columns but a panel of the ring 64}}
-    frag.tma_load %t2(%c0, %c0) into %k[%p] on %b[%p] : !frag.tmap<32x256xbf16, swizzle = 128>, !ring, !frag.bars<slots = 2>
+    frag.tma_load %t2(%c0) into %k[%p] on %b[%p] : !frag.tmap<32x256xbf16, swizzle = 128>, !ring, !frag.bars<slots = 2>
   }
   frag.return
 }
@@ -961,14 +961,14 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 !AS = !frag.inflight<64x128xf32, #C>
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 0 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 0 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %b = frag.bars "b" at 32768 count 1 : !frag.bars<slots = 2>
   %p = frag.pos phase 0 : !frag.pos<slots = 2>
   %r = frag.smem "r" at 0 : !frag.ring<64x64xbf16, swizzle = 128, slots = 2>
   frag.elect {
-    // expected-error @+1 {{box has 16384 bytes but a slot of the ring 8192}}
-    frag.tma_load %t(%c0, %c0, %c0) into %r[%p] on %b[%p] : !tmap, !frag.ring<64x64xbf16, swizzle = 128, slots = 2>, !frag.bars<slots = 2>
+    // expected-error @+1 {{box has 16384 bytes but a panel of the ring 8192}}
+    frag.tma_load %t(%c0, %c0) into %r[%p] on %b[%p] : !tmap, !frag.ring<64x64xbf16, swizzle = 128, slots = 2>, !frag.bars<slots = 2>
   }
   frag.return
 }
@@ -984,12 +984,12 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 !AS = !frag.inflight<64x128xf32, #C>
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 0 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 0 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %b = frag.bars "b" at 32768 count 1 : !frag.bars<slots = 2>
   %p = frag.pos phase 0 : !frag.pos<slots = 2>
   // expected-error @+1 {{is for one thread and must be in frag.elect}}
-  frag.tma_load %t(%c0, %c0, %c0) into %k[%p] on %b[%p] : !tmap, !ring, !frag.bars<slots = 2>
+  frag.tma_load %t(%c0, %c0) into %k[%p] on %b[%p] : !tmap, !ring, !frag.bars<slots = 2>
   frag.return
 }
 
@@ -1004,14 +1004,14 @@ frag.kernel @k threads 128 smem 40000 params 384 {
 !AS = !frag.inflight<64x128xf32, #C>
 frag.kernel @k threads 128 smem 40000 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 0 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 0 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %b = frag.bars "b" at 32768 count 1 : !frag.bars<slots = 2>
   %p = frag.pos phase 0 : !frag.pos<slots = 2>
   %l = frag.bars "l" at 33000 count 1 : !frag.bars<slots = 2, lanes = 2>
   frag.elect {
     // expected-error @+1 {{barriers have 2 lanes but bytes come on one}}
-    frag.tma_load %t(%c0, %c0, %c0) into %k[%p] on %l[%p] : !tmap, !ring, !frag.bars<slots = 2, lanes = 2>
+    frag.tma_load %t(%c0, %c0) into %k[%p] on %l[%p] : !tmap, !ring, !frag.bars<slots = 2, lanes = 2>
   }
   frag.return
 }

@@ -16,8 +16,8 @@ frag.kernel @async threads 384 smem 34000 params 384 {
   %c64 = arith.constant 64 : i32
   %zero = arith.constant 0.0 : f32
   %plan = frag.param "plan" at 40 : !frag.ptr<i32>
-  // CHECK: frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : <64x128x1xbf16, swizzle = 128>
-  %tk = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !frag.tmap<64x128x1xbf16, swizzle = 128>
+  // CHECK: frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : <64x128x1xbf16, swizzle = 128>
+  %tk = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !frag.tmap<64x128x1xbf16, swizzle = 128>
   %k = frag.smem "k" at 0 : !ring
   // CHECK: %[[W:.*]] = frag.words "work" at 32768 : <16, slots = 2>
   %w = frag.words "work" at 32768 : !frag.words<16, slots = 2>
@@ -51,8 +51,8 @@ frag.kernel @async threads 384 smem 34000 params 384 {
       frag.mbar_arrive_one %f[%p] : !frag.bars<slots = 2>
       // CHECK-NEXT: frag.mbar_expect %[[F]][%{{.*}}] bytes 16384 : <slots = 2>
       frag.mbar_expect %f[%p] bytes 16384 : !frag.bars<slots = 2>
-      // CHECK-NEXT: frag.tma_load %{{.*}}(%{{.*}}, %{{.*}}, %{{.*}}) into %{{.*}}[%{{.*}}] on %[[F]][%{{.*}}] hint evict_last
-      frag.tma_load %tk(%c0, %c64, %c0) into %k[%p] on %f[%p] hint evict_last : !frag.tmap<64x128x1xbf16, swizzle = 128>, !ring, !frag.bars<slots = 2>
+      // CHECK-NEXT: frag.tma_load %{{.*}}(%{{.*}}, %{{.*}}) into %{{.*}}[%{{.*}}] on %[[F]][%{{.*}}] hint evict_last
+      frag.tma_load %tk(%c64, %c0) into %k[%p] on %f[%p] hint evict_last : !frag.tmap<64x128x1xbf16, swizzle = 128>, !ring, !frag.bars<slots = 2>
       // CHECK-NEXT: }
     }
     // CHECK: frag.zero_rows %{{.*}}[%{{.*}}] from %{{.*}} : <128x64xbf16, swizzle = 128, slots = 2>

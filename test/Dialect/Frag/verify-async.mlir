@@ -9,7 +9,7 @@
 !bars = !frag.bars<slots = 2>
 frag.kernel @good threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   %f = frag.bars "full" at 32800 count 1 : !bars
@@ -19,7 +19,7 @@ frag.kernel @good threads 128 smem 32816 params 384 {
     %q = frag.view_rows %k[%p] from %c0 : !ring -> !view
     frag.elect {
       frag.mbar_expect %f[%p] bytes 16384 : !bars
-      frag.tma_load %t(%c0, %c0, %c0) into %k[%p] on %f[%p] : !tmap, !ring, !bars
+      frag.tma_load %t(%c0, %c0) into %k[%p] on %f[%p] : !tmap, !ring, !bars
     }
     frag.mbar_wait %f[%p] : !bars
     %a = frag.wgmma "wgmma.m64n128k16" nk %q, %k[%p] : !view, !ring -> !AS
@@ -40,7 +40,7 @@ frag.kernel @good threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @no_offset threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   // expected-error @+1 {{words 'work' have no offset}}
   %w = frag.words "work" at -1 : !frag.words<4, slots = 2>
@@ -59,7 +59,7 @@ frag.kernel @no_offset threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @alignment threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   // expected-error @+1 {{barriers 'full' lie at 32804 which is not a multiple of 8}}
@@ -78,7 +78,7 @@ frag.kernel @alignment threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @end threads 128 smem 32800 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   // expected-error @+1 {{barriers 'full' end at byte 32816 but the kernel has 32800}}
@@ -97,7 +97,7 @@ frag.kernel @end threads 128 smem 32800 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @overlap threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   // expected-error @+1 {{barriers 'full' at 32768 overlap words 'work' at 32768 to 32800}}
@@ -116,7 +116,7 @@ frag.kernel @overlap threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @not_initialised threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   // expected-error @+1 {{barriers 'full' are not initialised}}
@@ -134,7 +134,7 @@ frag.kernel @not_initialised threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @twice threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   %f = frag.bars "full" at 32800 count 1 : !bars
@@ -154,7 +154,7 @@ frag.kernel @twice threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @init_in_if threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   %f = frag.bars "full" at 32800 count 1 : !bars
@@ -176,7 +176,7 @@ frag.kernel @init_in_if threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @early threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   %f = frag.bars "full" at 32800 count 1 : !bars
@@ -197,7 +197,7 @@ frag.kernel @early threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @bytes threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   %f = frag.bars "full" at 32800 count 1 : !bars
@@ -208,7 +208,7 @@ frag.kernel @bytes threads 128 smem 32816 params 384 {
     frag.elect {
       // expected-error @+1 {{expects 16400 bytes but the copies beside it bring 16384}}
       frag.mbar_expect %f[%p] bytes 16400 : !bars
-      frag.tma_load %t(%c0, %c0, %c0) into %k[%p] on %f[%p] : !tmap, !ring, !bars
+      frag.tma_load %t(%c0, %c0) into %k[%p] on %f[%p] : !tmap, !ring, !bars
     }
   }
   frag.return
@@ -224,7 +224,7 @@ frag.kernel @bytes threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @no_wait threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   %f = frag.bars "full" at 32800 count 1 : !bars
@@ -248,7 +248,7 @@ frag.kernel @no_wait threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @other_block threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   %f = frag.bars "full" at 32800 count 1 : !bars
@@ -276,7 +276,7 @@ frag.kernel @other_block threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @pending threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   %f = frag.bars "full" at 32800 count 1 : !bars
@@ -301,7 +301,7 @@ frag.kernel @pending threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @acc threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   %f = frag.bars "full" at 32800 count 1 : !bars
@@ -329,7 +329,7 @@ frag.kernel @acc threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @cta_sync threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   %f = frag.bars "full" at 32800 count 1 : !bars
@@ -351,7 +351,7 @@ frag.kernel @cta_sync threads 128 smem 32816 params 384 {
 !bars = !frag.bars<slots = 2>
 frag.kernel @any threads 128 smem 32816 params 384 {
   %c0 = arith.constant 0 : i32
-  %t = frag.tmap "k" at 256 dims ["panel", "token", "head"] pack 1 promotion 128 : !tmap
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   %k = frag.smem "k" at 0 : !ring
   %w = frag.words "work" at 32768 : !frag.words<4, slots = 2>
   %f = frag.bars "full" at 32800 count 1 : !bars

@@ -82,6 +82,13 @@ func.func private @f() attributes {s = #pipe.schedule<roles = [#a], place = {},
 // -----
 
 #a = #pipe.role<"a", warps = 1, replicas = 1, regs = 0>
+// expected-error @+1 {{handover must be "none" or "ring" but is "toss"}}
+func.func private @f() attributes {s = #pipe.schedule<roles = [#a], place = {},
+  agents = {}, atoms = {}, channels = {}, skew = {}, handover = "toss", persist = "static", unroll = 1>}
+
+// -----
+
+#a = #pipe.role<"a", warps = 1, replicas = 1, regs = 0>
 // expected-error @+1 {{unroll must be at least 1 but is 0}}
 func.func private @f() attributes {s = #pipe.schedule<roles = [#a], place = {},
   agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 0>}
@@ -381,5 +388,25 @@ func.func @f(%w: i32) {
 func.func @f() {
   // expected-error @+1 {{needs at least 1 value}}
   "pipe.gather"() <{replicas = 2 : i32}> : () -> ()
+  return
+}
+
+// -----
+
+func.func @f() {
+  pipe.roles [#pipe.role<"a", warps = 1, replicas = 1, regs = 0>] {
+    // expected-error @+1 {{needs 2 replicas to take turns but role "a" has 1}}
+    pipe.take_turn
+  }
+  return
+}
+
+// -----
+
+func.func @f() {
+  pipe.roles [#pipe.role<"a", warps = 1, replicas = 1, regs = 0>] {
+    // expected-error @+1 {{needs 2 replicas to take turns but role "a" has 1}}
+    pipe.pass_turn
+  }
   return
 }

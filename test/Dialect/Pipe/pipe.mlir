@@ -41,6 +41,10 @@ func.func @two_roles() {
     // CHECK: }, (%[[RANK:.*]]) {
     // CHECK-NEXT: arith.addi %[[RANK]], %[[RANK]] : i32
     %x = arith.addi %rank, %rank : i32
+    // CHECK-NEXT: pipe.take_turn
+    // CHECK-NEXT: pipe.pass_turn
+    pipe.take_turn
+    pipe.pass_turn
   }
   return
 }

@@ -422,3 +422,80 @@ func.func @left() {
   }
   return
 }
+
+// -----
+
+#compute = #pipe.role<"compute", warps = 4, replicas = 2, regs = 232>
+func.func @turns() {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c3 = arith.constant 3 : i32
+  pipe.roles [#compute] (%rank) {
+    scf.for %i = %c0 to %c3 step %c1 : i32 {
+      pipe.take_turn
+      pipe.pass_turn
+    }
+  }
+  return
+}
+
+
+// -----
+
+#compute = #pipe.role<"compute", warps = 4, replicas = 2, regs = 232>
+func.func @twice() {
+  pipe.roles [#compute] (%rank) {
+    pipe.take_turn
+    // expected-error @+1 {{takes turn 1 while it has turn 0}}
+    pipe.take_turn
+    pipe.pass_turn
+  }
+  return
+}
+
+
+// -----
+
+#compute = #pipe.role<"compute", warps = 4, replicas = 2, regs = 232>
+func.func @not_taken() {
+  pipe.roles [#compute] (%rank) {
+    // expected-error @+1 {{passes turn 0 but has taken 0}}
+    pipe.pass_turn
+  }
+  return
+}
+
+
+// -----
+
+#compute = #pipe.role<"compute", warps = 4, replicas = 2, regs = 232>
+func.func @first_alone() {
+  %c0 = arith.constant 0 : i32
+  // expected-error @+1 {{replica 1 of role "compute" takes 0 turns but replica 0 takes 1}}
+  pipe.roles [#compute] (%rank) {
+    %first = arith.cmpi eq, %rank, %c0 : i32
+    scf.if %first {
+      pipe.take_turn
+      pipe.pass_turn
+    }
+  }
+  return
+}
+
+
+// -----
+
+#compute = #pipe.role<"compute", warps = 4, replicas = 2, regs = 232>
+func.func @second_alone() {
+  %c0 = arith.constant 0 : i32
+  // expected-error @+1 {{roles block one another}}
+  pipe.roles [#compute] (%rank) {
+    %second = arith.cmpi ne, %rank, %c0 : i32
+    scf.if %second {
+      // expected-note @+1 {{role "compute" replica 1 waits for its turn 0}}
+      pipe.take_turn
+      pipe.pass_turn
+    }
+  }
+  return
+}

@@ -23,7 +23,10 @@ from array import array
 DONE = 1 << 60
 COLLECTIVE = ("bar", "mma", "ldmatrix", "shfl", "redux", "cp.async.commit", "cp.async.wait")
 COMPARE = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
-           "eq": operator.eq, "ne": operator.ne}
+           "eq": operator.eq, "ne": operator.ne, "neu": operator.ne,
+           "ltu": lambda x, y: not x >= y, "leu": lambda x, y: not x > y,
+           "gtu": lambda x, y: not x <= y, "geu": lambda x, y: not x < y,
+           "nan": lambda x, y: x != x or y != y}
 
 
 def reinterpret(values, code):
@@ -143,7 +146,8 @@ class Machine:
                 for t in lanes:
                     pcs[t] = DONE
             else:
-                self.lanes = lanes
+                self.lanes = lanes if not predicate else \
+                    [t for t in lanes if self.registers[predicate[0]][t] != predicate[1]]
                 self.step(op, op.split("."), args)
 
     # Operands -----------------------------------------------------------------
@@ -158,8 +162,8 @@ class Machine:
             return array(code, [0] * self.threads)
         value = int(operand, 0)
         bits = 8 * array(code).itemsize
-        if code in "IQ":
-            value &= (1 << bits) - 1
+        if code in "BIQ":
+            value &= 1 if code == "B" else (1 << bits) - 1
         return array(code, [value] * self.threads)
 
     def put(self, name, values):

@@ -29,8 +29,8 @@
 !Rb = !frag.vec<64xi1, #C>
 !ring = !frag.ring<128x128xbf16, swizzle = 128, slots = 2>
 !Qd = !frag.view<64x128xbf16, swizzle = 128>
-!Qm = !frag.tmap<64x4x32x2x1xbf16, swizzle = 128>
-!Km = !frag.tmap<64x128x2x1xbf16, swizzle = 128>
+!Qm = !frag.tmap<64x4x32x1x1xbf16, swizzle = 128>
+!Km = !frag.tmap<64x128x1x1xbf16, swizzle = 128>
 !bars1 = !frag.bars<slots = 1>
 !bars2 = !frag.bars<slots = 2>
 !bars3 = !frag.bars<slots = 3, lanes = 2>
@@ -85,9 +85,9 @@ module {
     %items_at = frag.load_scalar %plan[%l8] : !frag.ptr<i32>
     %requests_at = frag.load_scalar %plan[%l10] : !frag.ptr<i32>
     %queue = frag.offset %plan[%l12] : !frag.ptr<i32>
-    %tq = frag.tmap "q" at 256 dims ["panel", "group", "token", "chunk", "head"] pack 4 promotion 128 : !Qm
-    %tk = frag.tmap "k" at 384 dims ["panel", "token", "chunk", "head"] pack 1 promotion 128 : !Km
-    %tv = frag.tmap "v" at 512 dims ["panel", "token", "chunk", "head"] pack 1 promotion 128 : !Km
+    %tq = frag.tmap "q" at 256 dims ["dim", "group", "token", "head", "batch"] pack 4 promotion 128 : !Qm
+    %tk = frag.tmap "k" at 384 dims ["dim", "token", "head", "batch"] pack 1 promotion 128 : !Km
+    %tv = frag.tmap "v" at 512 dims ["dim", "token", "head", "batch"] pack 1 promotion 128 : !Km
     %qr = frag.smem "q" at 0 : !ring
     %kr = frag.smem "k" at 65536 : !ring
     %vr = frag.smem "v" at 131072 : !ring
@@ -107,7 +107,7 @@ module {
     frag.role_dispatch [#frag.role<"load", first_warp = 0, warps = 4, active = 1, replicas = 1>,
                         #frag.role<"compute", first_warp = 4, warps = 4, active = 4, replicas = 2>] {
       // ---------------------------------------------------------------- load
-      frag.set_registers dec 40
+      frag.set_registers dec 24
       %pw = frag.pos phase 1 : !pos2
       %px = frag.pos phase 1 : !pos3
       %pt = frag.pos phase 0 : !pos1
@@ -212,7 +212,7 @@ module {
           frag.mbar_wait %qe[%qp] : !bars2
           frag.elect {
             frag.mbar_expect %qf[%qp] bytes 32768 : !bars2
-            frag.tma_load %tq(%c0, %c0, %tok, %c0, %kvh) into %qr[%qp] on %qf[%qp] hint evict_first : !Qm, !ring, !bars2
+            frag.tma_load %tq(%c0, %tok, %kvh, %c0) into %qr[%qp] on %qf[%qp] hint evict_first : !Qm, !ring, !bars2
           }
           %qp1 = frag.next %qp : !pos2
           %jF = arith.subi %n, %c1 : i32
@@ -221,7 +221,7 @@ module {
           frag.mbar_wait %ke[%kp] : !bars2
           frag.elect {
             frag.mbar_expect %kf[%kp] bytes 32768 : !bars2
-            frag.tma_load %tk(%c0, %ra, %c0, %kvh) into %kr[%kp] on %kf[%kp] hint evict_last : !Km, !ring, !bars2
+            frag.tma_load %tk(%ra, %kvh, %c0) into %kr[%kp] on %kf[%kp] hint evict_last : !Km, !ring, !bars2
           }
           %kp1 = frag.next %kp : !pos2
           %two = arith.cmpi sgt, %n, %c1 : i32
@@ -230,7 +230,7 @@ module {
             frag.mbar_wait %ke[%kp1] : !bars2
             frag.elect {
               frag.mbar_expect %kf[%kp1] bytes 32768 : !bars2
-              frag.tma_load %tk(%c0, %rb, %c0, %kvh) into %kr[%kp1] on %kf[%kp1] hint evict_last : !Km, !ring, !bars2
+              frag.tma_load %tk(%rb, %kvh, %c0) into %kr[%kp1] on %kf[%kp1] hint evict_last : !Km, !ring, !bars2
             }
             %kpx = frag.next %kp1 : !pos2
             scf.yield %kpx : !pos2
@@ -243,7 +243,7 @@ module {
           %tpn = scf.if %ragged -> (!pos1) {               // rows past the slice may hold NaN, and 0 * NaN is NaN
             frag.elect {
               frag.mbar_expect %tl[%tp] bytes 32768 : !bars1
-              frag.tma_load %tv(%c0, %ra, %c0, %kvh) into %vr[%vp] on %tl[%tp] hint evict_last : !Km, !ring, !bars1
+              frag.tma_load %tv(%ra, %kvh, %c0) into %vr[%vp] on %tl[%tp] hint evict_last : !Km, !ring, !bars1
             }
             frag.mbar_wait %tl[%tp] : !bars1
             frag.zero_rows %vr[%vp] from %valid : !ring
@@ -254,7 +254,7 @@ module {
           } else {
             frag.elect {
               frag.mbar_expect %vf[%vp] bytes 32768 : !bars2
-              frag.tma_load %tv(%c0, %ra, %c0, %kvh) into %vr[%vp] on %vf[%vp] hint evict_last : !Km, !ring, !bars2
+              frag.tma_load %tv(%ra, %kvh, %c0) into %vr[%vp] on %vf[%vp] hint evict_last : !Km, !ring, !bars2
             }
             scf.yield %tp : !pos1
           }
@@ -265,14 +265,14 @@ module {
             frag.mbar_wait %ke[%kq] : !bars2
             frag.elect {
               frag.mbar_expect %kf[%kq] bytes 32768 : !bars2
-              frag.tma_load %tk(%c0, %rd, %c0, %kvh) into %kr[%kq] on %kf[%kq] hint evict_last : !Km, !ring, !bars2
+              frag.tma_load %tk(%rd, %kvh, %c0) into %kr[%kq] on %kf[%kq] hint evict_last : !Km, !ring, !bars2
             }
             %kq1 = frag.next %kq : !pos2
             %re = arith.addi %rd, %c128 : i32
             frag.mbar_wait %ve[%vq] : !bars2
             frag.elect {
               frag.mbar_expect %vf[%vq] bytes 32768 : !bars2
-              frag.tma_load %tv(%c0, %re, %c0, %kvh) into %vr[%vq] on %vf[%vq] hint evict_last : !Km, !ring, !bars2
+              frag.tma_load %tv(%re, %kvh, %c0) into %vr[%vq] on %vf[%vq] hint evict_last : !Km, !ring, !bars2
             }
             %vq1 = frag.next %vq : !pos2
             scf.yield %kq1, %vq1 : !pos2, !pos2
@@ -281,7 +281,7 @@ module {
             frag.mbar_wait %ve[%f#1] : !bars2
             frag.elect {
               frag.mbar_expect %vf[%f#1] bytes 32768 : !bars2
-              frag.tma_load %tv(%c0, %krow, %c0, %kvh) into %vr[%f#1] on %vf[%f#1] hint evict_last : !Km, !ring, !bars2
+              frag.tma_load %tv(%krow, %kvh, %c0) into %vr[%f#1] on %vf[%f#1] hint evict_last : !Km, !ring, !bars2
             }
             %vpx = frag.next %f#1 : !pos2
             scf.yield %vpx : !pos2
@@ -297,7 +297,7 @@ module {
       frag.next_work_done %queue : !frag.ptr<i32>
     }, (%rank) {
       // ------------------------------------------------------------- compute
-      frag.set_registers inc 232
+      frag.set_registers inc 240
       %pr = frag.pos phase 0 : !pos2
       %px = frag.pos phase 0 : !pos3                     // a writer, but only its slot matters
       %rbase = arith.muli %rank, %c64 : i32

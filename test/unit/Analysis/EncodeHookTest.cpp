@@ -87,6 +87,17 @@ TEST_F(EncodeHookTest, VectorHookReadsElements) {
       "| end");
 }
 
+TEST_F(EncodeHookTest, FmaIsAProductAndASum) {
+  EXPECT_EQ(program(R"(attn.variant @v {
+    %m = attn.param "m" : f32
+    attn.hook score(%s, %b, %h, %q, %k) {
+      %f = arith.sitofp %k : i32 to f32
+      %y = math.fma %m, %f, %s : f32
+      attn.yield %y : f32
+    } })"),
+            "param 0 | arg k | i2f | arg s | set 0 | fmul | get 0 | fadd | end");
+}
+
 TEST_F(EncodeHookTest, ArgumentAloneIsAHook) {
   EXPECT_EQ(program(R"(attn.variant @v {
     attn.hook score(%s, %b, %h, %q, %k) { attn.yield %s : f32 } })"),

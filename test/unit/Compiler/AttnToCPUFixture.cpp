@@ -9,8 +9,7 @@
 #include "attn/Dialect/Attn/Transforms/Passes.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
 #include "attn/Emit/Object.h"
-#include "attn/Plan/MaskVisibility.h"
-#include "attn/Plan/Planner.h"
+#include "attn/Workload/Launch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -307,76 +306,28 @@ RunResult Compiled::run(const RunOptions &options) const {
     options.edit(w);
   w.poisonOutputs();
 
-  std::vector<int32_t> qBegins, kvBegins;
-  for (const attn_request_record &r : w.requests) {
-    qBegins.push_back(r.q_begin);
-    kvBegins.push_back(r.kv_begin);
-  }
-  plan::Problem p;
-  p.batch = batch.size();
-  p.qLens = batch.qLens.data();
-  p.kvLens = batch.kvLens.data();
-  p.qBegins = qBegins.data();
-  p.kvBegins = kvBegins.data();
-  p.heads = desc.heads;
-  p.kvHeads = desc.kvHeads;
-  p.pack = pack;
-  p.tileQ = tileQ;
-  p.tileK = tileK;
-  std::unique_ptr<plan::MaskVisibility> visibility;
-  if (const mask::HookProgram *mask = w.problem().mask) {
-    visibility = std::make_unique<plan::MaskVisibility>(
-        *mask, w.problem().bindings, tileK);
-    p.visibility = &visibility->visibility();
-  }
   plan::Options planOptions;
   planOptions.splitKeys = options.splitKeys;
-  plan::Capacity capacity;
-  plan::Error planError;
   plan::Summary summary;
-  std::vector<uint64_t> planBuffer, planScratch;
-  bool planned = plan::capacity(p, planOptions, capacity, planError);
-  if (planned) {
-    planBuffer.resize(capacity.planBytes / 8 + 1);
-    planScratch.resize(capacity.scratchBytes / 8 + 1);
-    planned = plan::build(p, planOptions, planBuffer.data(), capacity.planBytes,
-                          planScratch.data(), capacity.scratchBytes, summary,
-                          planError);
-  }
-  if (!planned) {
-    result.verdict.message = planError.text;
+  std::vector<char> planBuffer;
+  if (!workload::planWorkload(w, {pack, tileQ, tileK}, planOptions, planBuffer,
+                              summary, result.verdict.message))
     return result;
-  }
 
   float nan = std::nanf("");
   std::vector<float> partialO(size_t(summary.slots) * tileQ * desc.dimV, nan);
   std::vector<float> partialLse(size_t(summary.slots) * tileQ, nan);
   std::vector<char> params(paramsBytes);
-  attn_kernel_params fixed{};
-  fixed.q = address(w.q.buffer.data());
-  fixed.k = address(w.k.buffer.data());
-  fixed.v = address(w.v.buffer.data());
-  fixed.o = address(w.o.buffer.data());
-  fixed.lse = desc.softmax ? address(w.lse.buffer.data()) : 0;
+  attn_kernel_params fixed = workload::fixedParams(w);
   fixed.plan = address(planBuffer.data());
   fixed.partial_o = address(partialO.data());
   fixed.partial_lse = address(partialLse.data());
-  fixed.q_strides = w.q.strides;
-  fixed.k_strides = w.k.strides;
-  fixed.v_strides = w.v.strides;
-  fixed.o_strides = w.o.strides;
-  fixed.lse_strides = w.lse.strides;
-  fixed.heads = desc.heads;
-  fixed.kv_heads = desc.kvHeads;
-  fixed.scale = w.scale;
   std::memcpy(params.data(), &fixed, sizeof(fixed));
   size_t next = 0;
   for (uint32_t bits : w.paramBits)
     std::memcpy(params.data() + offsets[next++].second, &bits, 4);
   for (const workload::BoundTable &t : w.tables) {
-    attn_table_param table{};
-    table.data = address(t.buffer.data());
-    std::copy(std::begin(t.extent), std::end(t.extent), table.extent);
+    attn_table_param table = workload::tableParam(t);
     // Tables come behind all parameters in the list of offsets as well.
     std::memcpy(params.data() + offsets[next++].second, &table, sizeof(table));
   }
@@ -395,7 +346,7 @@ RunResult Compiled::run(const RunOptions &options) const {
   std::memset(scratch.get(), 0xff, bytes);
   std::memset(scratch.get() + bytes, 0x5a, 64);
   auto *header = reinterpret_cast<const attn_plan_header *>(planBuffer.data());
-  const char *base = reinterpret_cast<const char *>(planBuffer.data());
+  const char *base = planBuffer.data();
   auto *items =
       reinterpret_cast<const attn_work_item *>(base + header->items_offset);
   auto *merges =

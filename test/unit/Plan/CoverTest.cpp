@@ -49,6 +49,10 @@ void randomBatch(Random &random, Harness &h) {
     h.options.splitKeys = random(1, 100);
   else if (random(0, 1))
     h.options.maxSplits = random(1, 4);
+  // A small L2 and few workers: the heads fall into sections.
+  p.keyBytes = 512;
+  if (random(0, 1))
+    h.options.l2Bytes = uint64_t(random(1, 200)) * 1024;
 }
 
 void randomMask(Random &random, Harness &h, std::vector<int32_t> &table,
@@ -100,7 +104,7 @@ void randomMask(Random &random, Harness &h, std::vector<int32_t> &table,
 } // namespace
 
 TEST(Cover, RandomBatchesAndMasks) {
-  unsigned split = 0, narrowed = 0;
+  unsigned split = 0, narrowed = 0, sectioned = 0;
   for (unsigned seed = 0; seed < 600; ++seed) {
     Random random(seed);
     Harness h;
@@ -114,6 +118,7 @@ TEST(Cover, RandomBatchesAndMasks) {
     if (::testing::Test::HasFatalFailure())
       return;
     split += h.header().merges > 0;
+    sectioned += h.summary.sections > 1;
     for (const attn_work_item &item : h.items())
       narrowed +=
           item.slot < 0 && item.kv_end - item.kv_begin < h.kvLens[item.request];
@@ -121,6 +126,7 @@ TEST(Cover, RandomBatchesAndMasks) {
   // The generator reaches what the test is about.
   EXPECT_GT(split, 100u);
   EXPECT_GT(narrowed, 1000u);
+  EXPECT_GT(sectioned, 20u);
 }
 
 TEST(Cover, Deterministic) {

@@ -101,6 +101,12 @@ struct Harness {
     return mask::evalMask(program, env);
   }
 
+  int32_t sectionOf(const attn_work_item &item) const {
+    int32_t planHeadsOfKv = problem.heads / problem.pack / problem.kvHeads;
+    int32_t kvHead = item.head / planHeadsOfKv;
+    return int32_t(int64_t(kvHead) * summary.sections / problem.kvHeads);
+  }
+
   /// Every property that must hold for any plan, by brute force.
   void checkAll() const;
 };
@@ -116,6 +122,8 @@ inline void Harness::checkAll() const {
   ASSERT_EQ(h.requests, qLens.size());
   ASSERT_EQ(h.bytes, bound.planBytes);
   ASSERT_EQ(summary.items, h.items);
+  EXPECT_EQ(h.queue_next, 0u);
+  EXPECT_EQ(h.queue_done, 0u);
 
   // Requests say where the rows lie.
   std::vector<attn_request_record> records = requests();
@@ -199,6 +207,14 @@ inline void Harness::checkAll() const {
         }
       }
     }
+  }
+  // Sections: runs of KV heads, one after the other.
+  ASSERT_GE(summary.sections, 1u);
+  ASSERT_LE(summary.sections, uint32_t(problem.kvHeads));
+  int32_t lastSection = 0;
+  for (const attn_work_item &item : list) {
+    ASSERT_GE(sectionOf(item), lastSection);
+    lastSection = sectionOf(item);
   }
   for (const attn_work_item &item : list) {
     ASSERT_GE(item.request, 0);

@@ -1,6 +1,8 @@
 //===- LimitsTest.cpp - empty batches, hostile numbers, small buffers -----===//
 #include "Harness.h"
 
+#include "attn/ABI/Version.h"
+
 #include <climits>
 #include <cmath>
 
@@ -12,7 +14,7 @@ TEST(Limits, EmptyBatchT07) {
   ASSERT_TRUE(h.run()) << h.error.text;
   h.checkAll();
   EXPECT_EQ(h.header().items, 0u);
-  EXPECT_EQ(h.header().abi, 1u);
+  EXPECT_EQ(h.header().abi, uint32_t(ATTN_ABI_VERSION));
   EXPECT_EQ(h.header().bytes, 64u);
 }
 

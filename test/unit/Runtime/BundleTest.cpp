@@ -85,6 +85,8 @@ TEST(Bundle, SaysWhatWasWritten) {
   EXPECT_EQ(s.scratch_bytes, 64u);
   EXPECT_EQ(s.base_align, 4u);
   EXPECT_STREQ(s.schedule, "#schedule");
+  EXPECT_EQ(s.tensor_maps, 0u);
+  EXPECT_FALSE(s.dynamic);
 
   attnrt_code_info c;
   ASSERT_OK(attnrt_bundle_code(f.bundle, 0, 0, 0, &c));
@@ -92,6 +94,44 @@ TEST(Bundle, SaysWhatWasWritten) {
   EXPECT_STREQ(c.arch, "x86-64");
   ASSERT_GT(c.size, 4u);
   EXPECT_EQ(memcmp(c.data, "\177ELF", 4), 0);
+}
+
+TEST(Bundle, SaysWhatATensorMapIs) {
+  TestBundle content = TestBundle::tma();
+  content.spec().pack = 2;
+  content.spec().tensorMaps[0].dims = {ATTN_MAP_DIM, ATTN_MAP_GROUP,
+                                       ATTN_MAP_TOKEN, ATTN_MAP_HEAD,
+                                       ATTN_MAP_BATCH};
+  content.spec().tensorMaps[0].box = {8, 2, 4, 1, 1};
+  std::vector<uint8_t> bytes = content.write();
+  attnrt_bundle *bundle = nullptr;
+  ASSERT_OK(attnrt_bundle_open_memory(bytes.data(), bytes.size(), &bundle));
+  attnrt_specialisation_info s;
+  ASSERT_OK(attnrt_bundle_specialisation(bundle, 0, 0, &s));
+  EXPECT_EQ(s.tensor_maps, 3u);
+  EXPECT_TRUE(s.dynamic);
+  attnrt_tensor_map_info m;
+  ASSERT_OK(attnrt_bundle_tensor_map(bundle, 0, 0, 0, &m));
+  EXPECT_EQ(m.tensor, ATTN_MAP_Q);
+  EXPECT_EQ(m.offset, 256u);
+  ASSERT_EQ(m.rank, 5u);
+  const attn_map_dim dims[] = {ATTN_MAP_DIM, ATTN_MAP_GROUP, ATTN_MAP_TOKEN,
+                               ATTN_MAP_HEAD, ATTN_MAP_BATCH};
+  const uint32_t box[] = {8, 2, 4, 1, 1};
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(m.dims[i], dims[i]);
+    EXPECT_EQ(m.box[i], box[i]);
+  }
+  EXPECT_EQ(m.element, ATTNRT_F32);
+  EXPECT_EQ(m.swizzle, 32u);
+  EXPECT_EQ(m.promotion, 128u);
+  ASSERT_OK(attnrt_bundle_tensor_map(bundle, 0, 0, 2, &m));
+  EXPECT_EQ(m.tensor, ATTN_MAP_V);
+  EXPECT_EQ(m.rank, 4u);
+  EXPECT_FAILS(attnrt_bundle_tensor_map(bundle, 0, 0, 3, &m),
+               ATTNRT_INVALID_ARGUMENT,
+               "tensor map index is 3 but the kernel has 3");
+  attnrt_bundle_close(bundle);
 }
 
 TEST(Bundle, IndicesAreChecked) {
@@ -164,7 +204,7 @@ TEST(Bundle, Header) {
   EXPECT_FAILS(openBytes(with(0, 'X')), ATTNRT_BAD_BUNDLE,
                "bundle does not begin with ATTNBNDL");
   EXPECT_FAILS(openBytes(with(8, 9)), ATTNRT_BAD_BUNDLE,
-               "bundle has abi version 9 but the runtime knows 1");
+               "bundle has abi version 9 but the runtime knows 2");
   EXPECT_FAILS(openBytes(with(13, 5)), ATTNRT_BAD_BUNDLE,
                "reserved byte 13 of the bundle is 5");
   EXPECT_FAILS(openBytes(with(50, 1)), ATTNRT_BAD_BUNDLE,
@@ -210,7 +250,7 @@ TEST(Bundle, RandomTruncationsAndFlipsAreRefused) {
 }
 
 TEST(Bundle, RandomFlipsUnderARightHashDoNotCrash) {
-  const std::vector<uint8_t> good = TestBundle::gpu().write();
+  const std::vector<uint8_t> good = TestBundle::tma().write();
   std::mt19937 random(2);
   int refused = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -226,11 +266,27 @@ TEST(Bundle, RandomFlipsUnderARightHashDoNotCrash) {
   EXPECT_GT(refused, 1500);
 }
 
+namespace {
+struct Case {
+  std::function<void(TestBundle &)> change;
+  const char *error; ///< behind "kernel 'tiny': " unless it begins with !
+};
+} // namespace
+
+template <size_t N>
+static void checkCases(const Case (&cases)[N], TestBundle (*make)()) {
+  EXPECT_EQ(openBytes(make().write()), ATTNRT_OK) << attnrt_last_error();
+  for (const Case &c : cases) {
+    TestBundle bundle = make();
+    c.change(bundle);
+    std::string expected = c.error[0] == '!'
+                               ? std::string(c.error + 1)
+                               : std::string("kernel 'tiny': ") + c.error;
+    EXPECT_FAILS(openBytes(bundle.write()), ATTNRT_BAD_BUNDLE, expected);
+  }
+}
+
 TEST(Bundle, SemanticRules) {
-  struct Case {
-    std::function<void(TestBundle &)> change;
-    const char *error; ///< behind "kernel 'tiny': " unless it begins with !
-  };
   const Case cases[] = {
       {[](TestBundle &b) { b.kernels.clear(); }, "!bundle has no kernels"},
       {[](TestBundle &b) { b.kernels.push_back(b.kernels[0]); },
@@ -343,14 +399,86 @@ TEST(Bundle, SemanticRules) {
       {[](TestBundle &b) { b.spec().costQ = -1; },
        "cost is -1 but must lie in [0, 1e30]"},
   };
-  for (const Case &c : cases) {
-    TestBundle bundle = TestBundle::tiny();
-    c.change(bundle);
-    std::string expected = c.error[0] == '!'
-                               ? std::string(c.error + 1)
-                               : std::string("kernel 'tiny': ") + c.error;
-    EXPECT_FAILS(openBytes(bundle.write()), ATTNRT_BAD_BUNDLE, expected);
-  }
+  checkCases(cases, &TestBundle::tiny);
+}
+
+TEST(Bundle, RulesOfTensorMaps) {
+  const Case cases[] = {
+      {[](TestBundle &b) { b.spec().tensorMaps[1].tensor = 3; },
+       "tensor of a map is 3 but must lie in [0, 2]"},
+      {[](TestBundle &b) { b.spec().tensorMaps[1].offset = 400; },
+       "tensor map 1 has offset 400, not a multiple of 64"},
+      {[](TestBundle &b) { b.spec().tensorMaps[1].offset = 320; },
+       "tensor map has offset 320 but bytes up to 384 are taken"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].offset = 192; },
+       "tensor map has offset 192 but bytes up to 232 are taken"},
+      {[](TestBundle &b) { b.spec().tensorMaps[2].offset = 0xffffffc0; },
+       "parameter struct has 640 bytes but its fields need 4294967360"},
+      {[](TestBundle &b) { b.spec().paramsBytes = 639; },
+       "parameter struct has 639 bytes but its fields need 640"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].dims = {}; },
+       "tensor map rank is 0 but must lie in [1, 5]"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].dims.assign(6, 0); },
+       "tensor map rank is 6 but must lie in [1, 5]"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].box.pop_back(); },
+       "tensor map 0 has 4 dimensions but its box 3"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].dims[1] = 5; },
+       "tensor map dimension is 5 but must lie in [0, 4]"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].box[1] = 0; },
+       "tensor map box is 0 but must lie in [1, 256]"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].box[1] = 257; },
+       "tensor map box is 257 but must lie in [1, 256]"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].dims[3] = ATTN_MAP_TOKEN; },
+       "tensor map 0 has dimension 2 twice"},
+      {[](TestBundle &b) {
+         std::swap(b.spec().tensorMaps[0].dims[0],
+                   b.spec().tensorMaps[0].dims[1]);
+       },
+       "tensor map 0 has innermost dimension 2 but it must be 0"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].dims[1] = ATTN_MAP_GROUP; },
+       "tensor map 0 has a group but its tensor is 0 and pack 1"},
+      {[](TestBundle &b) {
+         b.spec().pack = 2;
+         b.spec().tensorMaps[2].dims[1] = ATTN_MAP_GROUP;
+       },
+       "tensor map 2 has a group but its tensor is 2 and pack 2"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].element = ATTNRT_F16; },
+       "tensor map 0 has element type 1 but q, k and v have 0"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].swizzle = 48; },
+       "tensor map 0 has swizzle 48 (known: 0, 32, 64, 128)"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].promotion = 512; },
+       "tensor map 0 has promotion 512 (known: 0, 64, 128, 256)"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].box[0] = 16; },
+       "tensor map 0 has rows of 64 bytes, but they must be multiples of 16 "
+       "and fit swizzle 32"},
+      {[](TestBundle &b) { b.spec().tensorMaps[0].box[0] = 2; },
+       "tensor map 0 has rows of 8 bytes, but they must be multiples of 16 and "
+       "fit swizzle 32"},
+      {[](TestBundle &b) { b.spec().strideMultiple = 1; },
+       "tensor maps need tensors at multiples of 16 bytes but the "
+       "specialisation asks for base 16 and stride 4"},
+      {[](TestBundle &b) { b.spec().baseAlign = 8; },
+       "tensor maps need tensors at multiples of 16 bytes but the "
+       "specialisation asks for base 8 and stride 16"},
+      {[](TestBundle &b) {
+         b.spec().tensorMaps.assign(9, b.spec().tensorMaps[0]);
+       },
+       "tensor map count is 9 but must lie in [0, 8]"},
+      {[](TestBundle &b) {
+         TestSpec gpu = b.spec();
+         b = TestBundle::tiny();
+         b.spec().strideMultiple = 4;
+         b.spec().baseAlign = 16;
+         b.spec().tensorMaps = gpu.tensorMaps;
+       },
+       "target 'cpu' has 3 tensor maps and dynamic 0, which only a GPU has"},
+      {[](TestBundle &b) {
+         b = TestBundle::tiny();
+         b.spec().dynamic = true;
+       },
+       "target 'cpu' has 0 tensor maps and dynamic 1, which only a GPU has"},
+  };
+  checkCases(cases, &TestBundle::tma);
 }
 
 TEST(Bundle, HooksAreDecoded) {

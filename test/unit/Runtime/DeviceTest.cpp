@@ -1,6 +1,8 @@
 //===- DeviceTest.cpp - the cpu device's memory and events ----------------===//
 #include "TestBundle.h"
 
+#include "attn/ABI/Version.h"
+
 #include <cstring>
 #include <thread>
 
@@ -121,5 +123,5 @@ TEST(Device, StatusNames) {
   EXPECT_STREQ(attnrt_status_name(attnrt_status(15)), "unknown status");
   for (int i = 0; i <= ATTNRT_LIMIT; ++i)
     EXPECT_STRNE(attnrt_status_name(attnrt_status(i)), "unknown status");
-  EXPECT_EQ(attnrt_abi_version(), 1u);
+  EXPECT_EQ(attnrt_abi_version(), uint32_t(ATTN_ABI_VERSION));
 }

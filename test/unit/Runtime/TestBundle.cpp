@@ -70,6 +70,23 @@ TestBundle TestBundle::gpu() {
   return bundle;
 }
 
+TestBundle TestBundle::tma() {
+  TestBundle bundle = gpu();
+  TestSpec &spec = bundle.spec();
+  spec.target = spec.code[0].arch = "sm_90a";
+  spec.paramsBytes = 256 + 3 * ATTN_TENSOR_MAP_BYTES;
+  spec.strideMultiple = 4;
+  spec.baseAlign = 16;
+  spec.dynamic = true;
+  for (int tensor : {ATTN_MAP_Q, ATTN_MAP_K, ATTN_MAP_V}) {
+    TestTensorMap map;
+    map.tensor = tensor;
+    map.offset = 256 + uint32_t(tensor) * ATTN_TENSOR_MAP_BYTES;
+    spec.tensorMaps.push_back(map);
+  }
+  return bundle;
+}
+
 void sealBundle(std::vector<uint8_t> &bytes) {
   uint64_t payload = bytes.size() - 64;
   XXH128_hash_t hash = XXH3_128bits(bytes.data() + 64, payload);
@@ -106,6 +123,12 @@ std::vector<uint8_t> TestBundle::write() const {
                                       b.CreateString(c.arch),
                                       b.CreateVector(data)));
       }
+      std::vector<flatbuffers::Offset<fb::TensorMap>> maps;
+      for (const TestTensorMap &m : s.tensorMaps)
+        maps.push_back(fb::CreateTensorMap(
+            b, fb::MapTensor(m.tensor), m.offset, b.CreateVector(m.dims),
+            b.CreateVector(m.box), fb::Element(m.element), m.swizzle,
+            m.promotion));
       specs.push_back(fb::CreateSpecialisation(
           b, b.CreateString(s.target), fb::Element(s.element),
           fb::Element(s.output), s.tileQ, s.tileK, s.pack,
@@ -113,7 +136,8 @@ std::vector<uint8_t> TestBundle::write() const {
           b.CreateVector(code), s.paramsBytes, s.threads, s.sharedBytes,
           s.mergeThreads, s.mergeSharedBytes, 42, s.scratchBytes,
           s.mergeScratchBytes, s.strideMultiple, s.baseAlign, s.scalePositive,
-          s.costQ, s.costKv, b.CreateString("#schedule")));
+          s.costQ, s.costKv, b.CreateString("#schedule"), b.CreateVector(maps),
+          s.dynamic));
     }
     kernelList.push_back(fb::CreateKernel(
         b, b.CreateString(k.name), k.heads, k.kvHeads, k.dim, k.dimV,

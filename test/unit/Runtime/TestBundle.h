@@ -40,6 +40,16 @@ struct TestCode {
   std::string data;
 };
 
+struct TestTensorMap {
+  int tensor = ATTN_MAP_K;
+  uint32_t offset = 256;
+  std::vector<uint8_t> dims = {ATTN_MAP_DIM, ATTN_MAP_TOKEN, ATTN_MAP_HEAD,
+                               ATTN_MAP_BATCH};
+  std::vector<uint16_t> box = {8, 16, 1, 1};
+  int element = ATTNRT_F32;
+  uint16_t swizzle = 32, promotion = 128;
+};
+
 struct TestSpec {
   std::string target = "cpu";
   int element = ATTNRT_F32, output = ATTNRT_F32;
@@ -52,6 +62,8 @@ struct TestSpec {
   uint32_t strideMultiple = 1, baseAlign = 4;
   bool scalePositive = false;
   float costQ = 1, costKv = 1;
+  std::vector<TestTensorMap> tensorMaps;
+  bool dynamic = false;
 };
 
 struct TestKernel {
@@ -72,6 +84,9 @@ struct TestBundle {
   static TestBundle tiny();
   /// The same with PTX for sm_80 instead.
   static TestBundle gpu();
+  /// The same for sm_90a, with tensor maps of q, k and v behind the parameters
+  /// and items from the queue.
+  static TestBundle tma();
 
   TestKernel &kernel() { return kernels[0]; }
   TestSpec &spec() { return kernels[0].specs[0]; }

@@ -104,6 +104,11 @@ std::string loopText(const KernelShape &s, const std::string &name,
 }
 } // namespace
 
+/// One role, cp.async.
+static const char *const oneRole =
+    R"(#pipe.schedule<roles = [#pipe.role<"all", warps = 8, replicas = 1, regs = 0>], place = {default = "all"}, agents = {load_kv = "cp_async", load_query = "cp_async"},
+    atoms = {}, channels = {k = $DEPTH$ : i32, q = 1 : i32, v = $DEPTH$ : i32}, skew = {load_kv = $SKEW$ : i32}, handover = "none", persist = "static", unroll = 1>)";
+
 std::string attn::test::kernelText(const KernelShape &s) {
   std::string t = R"(
 !Q = !attn.tensor<query, $E$, heads = $H$, dim = $D$, ragged>
@@ -119,9 +124,7 @@ std::string attn::test::kernelText(const KernelShape &s) {
 !Ot = !attn.tile<$TQ$x$DV$xf32>
 !R = !attn.rowvec<$TQ$xf32>
 !rows = !attn.rows<$TQ$>
-#sched = #attn.schedule<tile_q = $TQ$, tile_k = $TK$, pack = $PACK$, kv_order = $ORDER$, softmax = exact, limit = 64, fold_scale = $FOLD$, p_type = $E$, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
-  pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 8, replicas = 1, regs = 0>], place = {default = "all"}, agents = {load_kv = "cp_async", load_query = "cp_async"},
-    atoms = {}, channels = {k = $DEPTH$ : i32, q = 1 : i32, v = $DEPTH$ : i32}, skew = {load_kv = $SKEW$ : i32}, handover = "none", persist = "static", unroll = 1>>
+#sched = #attn.schedule<tile_q = $TQ$, tile_k = $TK$, pack = $PACK$, kv_order = $ORDER$, softmax = exact, limit = 64, fold_scale = $FOLD$, p_type = $E$, v_tail = "$TAIL$", merge = "kernel", epilogue = "direct", pipe = $PIPE$>
 
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, $LSEARG$%plan: !attn.plan) attributes {schedule = #sched} {
   attn.variant @variant $NORM$ {
@@ -274,7 +277,9 @@ attn.kernel @k_merge(%o: !O, $LSEARG$%plan: !attn.plan) attributes {schedule = #
   std::string merge =
       s.sink ? "attn.variant @variant {\n" + s.hooks + "\n  }" : "";
   auto number = [](int32_t n) { return std::to_string(n); };
-  return fill(t, {{"HOOKS", s.hooks},
+  return fill(t, {{"PIPE", s.pipe.empty() ? oneRole : s.pipe},
+                  {"TAIL", s.pipe.empty() ? "zero_fill" : "zero_rows"},
+                  {"HOOKS", s.hooks},
                   {"MERGEVARIANT", merge},
                   {"CDEF", cdef},
                   {"LSEARG", s.softmax ? "%lse: !LSE, " : ""},
@@ -323,11 +328,13 @@ bool SimFixture::verifySchedule(mlir::ModuleOp module) {
 
 bool SimFixture::toPipe(mlir::ModuleOp module) {
   mlir::PassManager pm(&context);
-  pm.addNestedPass<KernelOp>(createPipeAssignRoles());
-  pm.addNestedPass<KernelOp>(createPipeInsertChannels());
-  pm.addPass(pipe::createPipeVerifySchedule());
-  pm.addNestedPass<KernelOp>(createPipeSkew());
-  pm.addPass(pipe::createPipeVerifySchedule());
+  for (auto create :
+       {createPipeAssignRoles, createPipeInsertChannels, createPipeSplitRoles,
+        createPipeIssueProducts, createPipeSkewProducts, createPipeHandOver,
+        createPipeSkew}) {
+    pm.addNestedPass<KernelOp>(create());
+    pm.addPass(pipe::createPipeVerifySchedule());
+  }
   return succeeded(pm.run(module));
 }
 

@@ -32,6 +32,7 @@ struct KernelShape {
   bool frozen = false; ///< speculate; closed kernels only
   std::string hooks;   ///< body of the variant
   int32_t depth = 2, skew = -1;
+  std::string pipe; ///< schedule of several roles; empty: one role, cp.async
   std::string name = "k"; ///< of the kernel; the merge kernel's has _merge
 };
 
@@ -48,7 +49,7 @@ public:
 
   /// Parses `text`; empty on failure, with `diagnostics`.
   mlir::OwningOpRef<mlir::ModuleOp> parse(const std::string &text);
-  /// The three passes of attn-to-pipe and the verifier after each.
+  /// The passes of attn-to-pipe and the verifier after each.
   bool toPipe(mlir::ModuleOp module);
   bool verifySchedule(mlir::ModuleOp module);
 

@@ -28,10 +28,12 @@ protected:
         Builder(&context).getBF16Type());
   }
 
-  void set(int32_t heads, int32_t kvHeads, int32_t dim, Type element) {
+  void set(int32_t heads, int32_t kvHeads, int32_t dim, Type element,
+           int32_t dimV = 0) {
     auto tensor = [&](TensorRole role, int32_t n) {
-      return attn::TensorType::get(&context, role, element, n, dim,
-                                   Storage::Ragged);
+      bool value = role == TensorRole::Value && dimV != 0;
+      return attn::TensorType::get(&context, role, element, n,
+                                   value ? dimV : dim, Storage::Ragged);
     };
     facts.query = tensor(TensorRole::Query, heads);
     facts.key = tensor(TensorRole::Key, kvHeads);
@@ -167,6 +169,8 @@ TEST_F(Overrides, Mistakes) {
   // The attributes' own verifiers.
   EXPECT_EQ(failure("channels.k=0"),
             "depth of 'k' must be an i32 of at least 1 but is 0 : i32");
+  EXPECT_EQ(failure("handover=toss"),
+            "handover must be \"none\" or \"ring\" but is \"toss\"");
   EXPECT_EQ(failure("tile_q=-128"),
             "tile_q and tile_k must be at least 1, got -128 and 64");
 }
@@ -206,6 +210,131 @@ TEST_F(Overrides, DefaultsAreLegal) {
   EXPECT_EQ(sm80().getPack(), 1);
   set(16, 1, 128, b.getBF16Type());
   EXPECT_EQ(sm80().getPack(), 16);
+}
+
+/// The table of default shapes; each fits the target.
+TEST_F(Overrides, DefaultsOfRoles) {
+  Builder b(&context);
+  const TargetSpec &gpu = target("sm_90a");
+  struct Row {
+    int32_t dim, dimV;
+    bool masked;
+    int32_t replicas, tileK, queryDepth, depth, launch;
+    StringRef handover;
+    uint64_t sharedBytes;
+  };
+  const Row rows[] = {
+      {64, 64, false, 3, 128, 2, 2, 128, "ring", 114688},
+      {64, 64, true, 4, 64, 2, 4, 96, "ring", 131072},
+      {96, 96, true, 2, 128, 2, 2, 168, "none", 147456},
+      {128, 128, false, 2, 128, 2, 2, 168, "none", 196608},
+      {128, 128, true, 2, 128, 2, 2, 168, "none", 196608},
+      {192, 128, true, 2, 128, 1, 2, 168, "none", 212992},
+      {256, 256, false, 2, 80, 1, 2, 168, "none", 229376},
+      {256, 256, true, 2, 64, 1, 2, 168, "none", 196608},
+  };
+  for (Type element : {Type(b.getBF16Type()), Type(b.getF16Type())})
+    for (const Row &row : rows) {
+      set(32, 8, row.dim, element, row.dimV);
+      facts.hasMaskHook = row.masked;
+      ScheduleAttr s = chooseSchedule(facts, gpu);
+      EXPECT_TRUE(checkSchedule(facts, s, gpu, error)) << error;
+      Resources r = resourcesOf(facts, s);
+      EXPECT_TRUE(checkResources(r, gpu, error)) << row.dim << ": " << error;
+      auto compute = cast<pipe::RoleAttr>(pipeOf(s).getRoles()[1]);
+      EXPECT_EQ(compute.getReplicas(), row.replicas);
+      EXPECT_EQ(s.getTileQ(), row.replicas * 64);
+      EXPECT_EQ(s.getTileK(), row.tileK);
+      EXPECT_EQ(pipeOf(s).getDepth("q"), row.queryDepth);
+      EXPECT_EQ(pipeOf(s).getDepth("k"), row.depth);
+      EXPECT_EQ(pipeOf(s).getHandover().getValue(), row.handover);
+      uint64_t slots = uint64_t(row.queryDepth + 2 * row.depth + 3 + 2);
+      EXPECT_EQ(r.sharedBytes, row.sharedBytes + 16 * slots);
+      EXPECT_EQ(r.threads, 128u * unsigned(row.replicas + 1));
+      EXPECT_LE(r.registersSet, uint64_t(row.launch) * r.threads);
+      EXPECT_EQ(s.getSoftmax(), SoftmaxKind::Frozen);
+      EXPECT_EQ(s.getPack(), 4);
+    }
+}
+
+/// A tile brings with it what follows from it, unless that is named.
+TEST_F(Overrides, RolesFollowTheTile) {
+  ScheduleAttr base = chooseSchedule(facts, target("sm_90a"));
+  auto change = [&](StringRef text) {
+    ScheduleAttr s = applyOverrides(base, text, error);
+    EXPECT_TRUE(s) << error;
+    return pipeOf(s);
+  };
+  EXPECT_EQ(change("tile_k=64").getAtom("qk"), "wgmma.m64n64k16");
+  EXPECT_EQ(change("tile_k=64,atoms.qk=x").getAtom("qk"), "x");
+  auto roleOf = [&](StringRef text, unsigned i) {
+    return cast<pipe::RoleAttr>(change(text).getRoles()[i]);
+  };
+  EXPECT_EQ(roleOf("tile_q=192", 1).getReplicas(), 3);
+  EXPECT_EQ(roleOf("tile_q=192", 1).getRegs(), 160);
+  EXPECT_EQ(roleOf("tile_q=256", 0).getRegs(), 32);
+  EXPECT_EQ(roleOf("tile_q=64", 1).getReplicas(), 1);
+  EXPECT_EQ(roleOf("tile_q=192,roles=load:1+compute:4:2:240", 1).getReplicas(),
+            2);
+  EXPECT_EQ(roleOf("tile_q=100", 1).getReplicas(), 2);
+  EXPECT_EQ(roleOf("kv_order=ascending", 1).getReplicas(), 2);
+}
+
+TEST_F(Overrides, LimitsOfRoles) {
+  const TargetSpec &gpu = target("sm_90a");
+  auto sum = [&](StringRef text) {
+    ScheduleAttr s = applyOverrides(chooseSchedule(facts, gpu), text, error);
+    EXPECT_TRUE(s) << error;
+    EXPECT_FALSE(checkResources(resourcesOf(facts, s), gpu, error));
+    return error;
+  };
+  EXPECT_EQ(sum("channels.k=4"),
+            "tile needs 262352 bytes of shared memory but sm_90a has 232448");
+  EXPECT_EQ(sum("tile_q=192,channels.q=1"),
+            "tiles need 190 registers a thread but the role sets 160");
+  EXPECT_EQ(sum("roles=load:1:1:32+compute:4:2:240"),
+            "roles set 65536 registers a block but the launch gives 64512");
+}
+
+TEST_F(Overrides, RefusalsOfRoles) {
+  auto refuse = [&](StringRef text) { return refusal(text, "sm_90a"); };
+  EXPECT_EQ(refuse("v_tail=zero_fill"),
+            "v_tail = zero_fill is not built for sm_90a (built: zero_rows)");
+  EXPECT_EQ(refuse("epilogue=direct"),
+            "epilogue = direct is not built for sm_90a (built: "
+            "quad_transpose)");
+  EXPECT_EQ(refuse("roles=load:1+compute:4+third:1"),
+            "schedule has 3 roles but sm_90a needs 2");
+  EXPECT_EQ(refuse("place.load_query=compute"),
+            "load_kv is placed in load and load_query in compute but both need "
+            "one beside compute");
+  EXPECT_EQ(refuse("roles=load:2:1:24+compute:4:2:240"),
+            "role load has 2 warps but 1 starts the copies");
+  EXPECT_EQ(refuse("roles=load:1:1:24+compute:8:1:240"),
+            "role compute has 8 warps but a product of sm_90a has 4");
+  EXPECT_EQ(refuse("tile_q=100"),
+            "tile_q is 100 but 2 replicas of 64 rows make 128");
+  EXPECT_EQ(refuse("roles=load:1:1:24+compute:4:2:250"),
+            "role compute sets 250 registers but needs a multiple of 8 from 24 "
+            "to 240");
+  EXPECT_EQ(refuse("tile_k=24"), "tile_k is 24 but must be a multiple of 16");
+  EXPECT_EQ(refuse("tile_k=272"), "tile_k is 272 but a product of sm_90a has "
+                                  "at most 256 columns");
+  EXPECT_EQ(refuse("p_type=f32"),
+            "p_type is f32 but sm_90a multiplies it with values of bf16");
+  EXPECT_EQ(refuse("agents.load_kv=cp_async"),
+            "agents.load_kv is not built for sm_90a (built: tma)");
+  EXPECT_EQ(refuse("agents.qk=threads"),
+            "agents.qk is not built for sm_90a (built: mma)");
+  EXPECT_EQ(refuse("skew.pv=2"),
+            "skew.pv = 2 is not built for sm_90a (built: pv = 1)");
+  EXPECT_EQ(refuse("skew.load_kv=-1"),
+            "skew.load_kv = -1 is not built for sm_90a (built: pv = 1)");
+  EXPECT_EQ(refuse("atoms.pv=wgmma.m64n64k16"),
+            "atoms.pv is wgmma.m64n64k16 but the product has 128 columns: "
+            "wgmma.m64n128k16");
+  EXPECT_FALSE(checkSchedule(facts, chooseSchedule(facts, target("cpu")),
+                             target("sm_90a"), error));
 }
 
 TEST_F(Overrides, Sums) {

@@ -29,7 +29,8 @@ namespace {
 
 /// Head dims with tensor-core code: the swizzle and the fragment grids are
 /// tested for these.
-constexpr int32_t gpuHeadDims[] = {64, 128};
+constexpr int32_t mmaHeadDims[] = {64, 128};
+constexpr int32_t wgmmaHeadDims[] = {64, 96, 128, 192, 256};
 /// The bundle reader takes no more.
 constexpr int32_t maxHeads = 65536;
 /// The CPU's vectors are 8 or 16 elements wide.
@@ -104,12 +105,15 @@ LogicalResult Verifier::checkTensor(attn::TensorType type) {
 
 LogicalResult Verifier::checkDim(StringRef what, int32_t dim) {
   if (target.isGpu()) {
-    if (llvm::is_contained(gpuHeadDims, dim))
+    ArrayRef<int32_t> built = mmaHeadDims;
+    if (target.has(Feature::Wgmma))
+      built = wgmmaHeadDims;
+    if (llvm::is_contained(built, dim))
       return success();
     InFlightDiagnostic diag = kernel.emitOpError()
                               << what << " " << dim << " is not built for "
                               << name << " (built: ";
-    llvm::interleaveComma(gpuHeadDims, diag);
+    llvm::interleaveComma(built, diag);
     return diag << ")";
   }
   if (dim % cpuDimGranule != 0 || dim > cpuMaxDim)
@@ -161,9 +165,9 @@ LogicalResult Verifier::run() {
     return kernel.emitOpError()
            << "has " << heads << " query heads but at most " << maxHeads
            << " are built";
-  if (target.isGpu() && target.name != "sm_80")
+  if (target.has(Feature::Tcgen05))
     return kernel.emitOpError()
-           << "target " << name << " is not built (built: cpu, sm_80)";
+           << "target " << name << " is not built (built: cpu, sm_80, sm_90a)";
   if (failed(checkBody()))
     return failure();
   for (Value value :
@@ -177,7 +181,7 @@ LogicalResult Verifier::run() {
   if (failed(checkDim("head dim", dim)) ||
       failed(checkDim("value dim", valueDim)))
     return failure();
-  if (target.isGpu() && dim != valueDim)
+  if (target.isGpu() && !target.has(Feature::Wgmma) && dim != valueDim)
     return kernel.emitOpError()
            << "head dim " << dim << " and value dim " << valueDim
            << " differ: not built for " << name;

@@ -2,7 +2,7 @@
 //
 // The shapes of a copy and of a product whose agents finish later:
 //
-//   box 64x128x2x1 = 16384 elements -> slot 128x128, panels of 64 columns
+//   box 64x128x1x1 = 8192 elements -> each of the 2 panels of a slot 128x128
 //   A 64x128 (view or registers), ring 128x128 nk -> 64x128 under way
 //
 // Invariant: an accumulator under way has a type of its own, so nothing but
@@ -49,26 +49,27 @@ LogicalResult TmapOp::verify() {
     std::optional<TmapDim> dim = symbolizeTmapDim(name);
     if (!dim)
       return emitOpError() << "dimension '" << name
-                           << "' is not known (known: panel, chunk, group, "
-                              "token, head, batch)";
+                           << "' is not known (known: dim, group, token, "
+                              "head, batch)";
     if (seen & 1u << unsigned(*dim))
       return emitOpError() << "names dimension '" << name << "' twice";
     seen |= 1u << unsigned(*dim);
   }
-  if (getDim(0) != TmapDim::Panel)
+  if (getDim(0) != TmapDim::Dim)
     return emitOpError() << "innermost dimension is '"
                          << stringifyTmapDim(getDim(0))
-                         << "' but must be 'panel'";
+                         << "' but must be 'dim'";
   return success();
 }
 
 LogicalResult TmaLoadOp::verify() {
   TmapType tmap = getTmap().getType();
   RingType ring = getRing().getType();
-  if (getCoordinates().size() != tmap.getBox().size())
+  if (getCoordinates().size() + 1 != tmap.getBox().size())
     return emitOpError() << "has " << getCoordinates().size()
                          << " coordinates but the tensor map has "
-                         << tmap.getBox().size() << " dimensions";
+                         << tmap.getBox().size() - 1
+                         << " dimensions behind the first";
   if (tmap.getElement() != ring.getElement())
     return emitOpError() << "copies " << tmap.getElement() << " into a ring of "
                          << ring.getElement();
@@ -80,10 +81,10 @@ LogicalResult TmaLoadOp::verify() {
     return emitOpError() << "innermost box has " << tmap.getBox()[0]
                          << " columns but a panel of the ring "
                          << swizzle.panelCols();
-  if (tmap.getBoxBytes() != ring.getSlotBytes())
+  if (tmap.getBoxBytes() != int64_t(swizzle.panelBytes()))
     return emitOpError() << "box has " << tmap.getBoxBytes()
-                         << " bytes but a slot of the ring "
-                         << ring.getSlotBytes();
+                         << " bytes but a panel of the ring "
+                         << swizzle.panelBytes();
   if (!(*this)->getParentOfType<ElectOp>())
     return emitOpError() << "is for one thread and must be in frag.elect";
   if (getBars().getType().getLanes() != 1)

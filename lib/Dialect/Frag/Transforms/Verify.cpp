@@ -187,7 +187,7 @@ private:
     for (auto copy : expect->getBlock()->getOps<TmaLoadOp>())
       if (copy.getBars() == expect.getBars() &&
           copy.getBarPos() == expect.getPos())
-        bytes += copy.getTmap().getType().getBoxBytes();
+        bytes += copy.getRing().getType().getSlotBytes();
     if (bytes != int32_t(expect.getBytes()))
       return expect.emitOpError()
              << "expects " << int32_t(expect.getBytes())

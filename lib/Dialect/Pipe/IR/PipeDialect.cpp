@@ -122,6 +122,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (persist.getValue() != "static" && persist.getValue() != "dynamic")
     return emitError() << "persist must be \"static\" or \"dynamic\" but is "
                        << persist;
+  if (handover.getValue() != "none" && handover.getValue() != "ring")
+    return emitError() << "handover must be \"none\" or \"ring\" but is "
+                       << handover;
   if (unroll < 1)
     return emitError() << "unroll must be at least 1 but is " << unroll;
   return success();

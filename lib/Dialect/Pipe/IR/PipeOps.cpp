@@ -319,5 +319,17 @@ LogicalResult GatherOp::inferReturnTypes(
   return success();
 }
 
+/// Turns go round among several.
+static LogicalResult verifyTurn(Operation *op) {
+  RoleAttr role = roleOf(op);
+  if (role && role.getReplicas() < 2)
+    return op->emitOpError("needs 2 replicas to take turns but role ")
+           << role.getName() << " has " << role.getReplicas();
+  return success();
+}
+
+LogicalResult TakeTurnOp::verify() { return verifyTurn(*this); }
+LogicalResult PassTurnOp::verify() { return verifyTurn(*this); }
+
 #define GET_OP_CLASSES
 #include "attn/Dialect/Pipe/PipeOps.cpp.inc"

@@ -22,10 +22,19 @@ ChannelOp attn::pipe::channelOf(Value slot) {
 
 int64_t NumberRun::get(Value value) {
   auto [entry, isNew] = numbers.try_emplace(value, 0);
-  if (isNew) // defined above the roles
-    if (auto constant = value.getDefiningOp<arith::ConstantOp>())
-      if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
-        entry->second = integer.getValue().getSExtValue();
+  if (!isNew)
+    return entry->second;
+  // Defined above the roles: a constant, or a parameter that they all read.
+  Operation *def = value.getDefiningOp();
+  if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
+    if (auto integer = dyn_cast<IntegerAttr>(constant.getValue()))
+      entry->second = integer.getValue().getSExtValue();
+  } else if (def && value.getType().isSignlessInteger()) {
+    uint32_t place = above;
+    for (Operation *op = def->getPrevNode(); op; op = op->getPrevNode())
+      place = place * 31u + 1u;
+    entry->second = draw(value.getType(), place);
+  }
   return entry->second;
 }
 
@@ -35,7 +44,7 @@ void NumberRun::take(Block &block, ArrayRef<int64_t> values) {
 }
 
 /// The sequence holds borders of blocks, their neighbours and small numbers.
-int64_t NumberRun::draw(Type type) {
+int64_t NumberRun::draw(Type type, uint32_t &seed) {
   static constexpr int64_t pool[] = {0,  1,   2,   3,   4,   7,   63,  64,
                                      65, 127, 128, 129, 191, 192, 448, 449};
   seed = seed * 1664525u + 1013904223u;
@@ -214,7 +223,7 @@ LogicalResult NumberRun::runOp(Operation *op) {
   for (Value result : op->getResults()) {
     if (!result.getType().isSignlessInteger())
       continue;
-    int64_t number = draw(result.getType());
+    int64_t number = draw(result.getType(), seed);
     if (atMost && atMost.size() == 2) {
       int64_t most =
           get(op->getOperand(atMost[1])) - get(op->getOperand(atMost[0]));

@@ -27,8 +27,9 @@ namespace attn::pipe {
 
 class NumberRun {
 public:
-  NumberRun(uint32_t seed, unsigned maxTurns)
-      : seed(seed), maxTurns(maxTurns) {}
+  /// `above` is the seed of values from outside of the roles, the same for all.
+  NumberRun(uint32_t seed, uint32_t above, unsigned maxTurns)
+      : seed(seed), above(above), maxTurns(maxTurns) {}
   virtual ~NumberRun() = default;
 
   mlir::LogicalResult run(mlir::Region &role);
@@ -56,11 +57,11 @@ private:
   mlir::LogicalResult runLoop(mlir::Operation *op);
   mlir::LogicalResult arithmetic(mlir::Operation *op, bool &known);
   void take(mlir::Block &block, llvm::ArrayRef<int64_t> values);
-  int64_t draw(mlir::Type type);
+  static int64_t draw(mlir::Type type, uint32_t &seed);
 
   static constexpr unsigned maxOps = 200000;
 
-  uint32_t seed;
+  uint32_t seed, above;
   unsigned maxTurns;
   unsigned ops = 0;
   llvm::DenseMap<mlir::Value, int64_t> numbers;
@@ -69,8 +70,7 @@ private:
 /// The channel that a slot belongs to, or null.
 ChannelOp channelOf(mlir::Value slot);
 
-/// Runs the roles of one op beside each other, for one seed: each goes as far
-/// as its channels let it.  Fails with a diagnostic if they block one another
+/// Runs the roles of one op beside each other, for one seed.  Fails with a diagnostic if they block one another
 /// or a slot is left in use.
 mlir::LogicalResult runNetwork(RolesOp roles, uint32_t seed);
 

@@ -227,7 +227,7 @@ const char *nameOf(State state) {
 class OneRole : public NumberRun {
 public:
   // A loop that data controls ends by itself after a few turns.
-  OneRole(uint32_t seed) : NumberRun(seed, /*maxTurns=*/8) {}
+  OneRole(uint32_t seed) : NumberRun(seed, seed, /*maxTurns=*/8) {}
 
   /// Every slot is free again.
   LogicalResult checkEnd(RolesOp roles);
@@ -323,36 +323,51 @@ LogicalResult OneRole::checkEnd(RolesOp roles) {
 }
 
 namespace {
-struct VerifySchedule
-    : attn::pipe::impl::PipeVerifyScheduleBase<VerifySchedule> {
+/// The verdict on an op as an analysis: a pass that changes nothing and says so
+/// is not followed by another run of the roles.
+struct ScheduleVerdict {
   /// Each run takes three items with lengths of their own; the pass runs after
   /// every scheduling pass of every compile, so it has milliseconds.
-  static constexpr unsigned runs = 8;
+  static constexpr unsigned runs = 8, networkRuns = 12;
+  LogicalResult ok;
 
-  void runOnOperation() override {
-    Operation *root = getOperation();
+  explicit ScheduleVerdict(Operation *root) : ok(verify(root)) {}
+
+private:
+  static uint32_t seed(unsigned run) { return run * 2654435761u; }
+
+  static LogicalResult verify(Operation *root) {
     if (failed(checkStructure(root)))
+      return failure();
+    WalkResult result = root->walk(
+        [&](RolesOp roles) -> WalkResult { return verifyRoles(roles); });
+    return failure(result.wasInterrupted());
+  }
+
+  static LogicalResult verifyRoles(RolesOp roles) {
+    if (failed(checkRoles(roles)))
+      return failure();
+    if (roles.getBodies().size() != 1 || roles.getRole(0).getReplicas() != 1) {
+      for (unsigned run = 0; run < networkRuns; ++run)
+        if (failed(runNetwork(roles, seed(run))))
+          return failure();
+      return success();
+    }
+    for (unsigned i = 0; i < runs; ++i) {
+      OneRole run(seed(i));
+      if (failed(run.run(roles.getBodies()[0])) || failed(run.checkEnd(roles)))
+        return failure();
+    }
+    return success();
+  }
+};
+
+struct VerifySchedule
+    : attn::pipe::impl::PipeVerifyScheduleBase<VerifySchedule> {
+  void runOnOperation() override {
+    if (failed(getAnalysis<ScheduleVerdict>().ok))
       return signalPassFailure();
-    WalkResult result = root->walk([&](RolesOp roles) -> WalkResult {
-      if (failed(checkRoles(roles)))
-        return WalkResult::interrupt();
-      if (roles.getBodies().size() != 1 ||
-          roles.getRole(0).getReplicas() != 1) {
-        for (unsigned seed = 0; seed < 12; ++seed)
-          if (failed(runNetwork(roles, seed * 2654435761u)))
-            return WalkResult::interrupt();
-        return WalkResult::advance();
-      }
-      for (unsigned seed = 0; seed < runs; ++seed) {
-        OneRole run(seed * 2654435761u);
-        if (failed(run.run(roles.getBodies()[0])) ||
-            failed(run.checkEnd(roles)))
-          return WalkResult::interrupt();
-      }
-      return WalkResult::advance();
-    });
-    if (result.wasInterrupted())
-      signalPassFailure();
+    markAllAnalysesPreserved();
   }
 };
 } // namespace

@@ -35,8 +35,8 @@ attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "s
 !V = !attn.tensor<value, bf16, heads = 8, dim = 128, ragged>
 !O = !attn.tensor<output, bf16, heads = 32, dim = 128, ragged>
 !L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
-// expected-error@+1 {{target sm_90a is not built (built: cpu, sm_80)}}
-attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_90a"} {
+// expected-error@+1 {{target sm_100a is not built (built: cpu, sm_80, sm_90a)}}
+attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_100a"} {
   attn.variant @v {
   }
   %o, %lse = attn.attention %q, %k, %v, %scale variant(@v) : (!Q, !K, !V) -> (!O, !L)
@@ -256,4 +256,19 @@ attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "s
   // expected-error@+1 {{'attn.merge' op is not built for sm_80}}
   %p, %m = attn.merge %o, %o lse %lse, %lse : !O, !O lse !L, !L -> !O, !L
   attn.return %p, %m : !O, !L
+}
+
+// -----
+
+!Q = !attn.tensor<query, bf16, heads = 32, dim = 80, ragged>
+!K = !attn.tensor<key, bf16, heads = 8, dim = 80, ragged>
+!V = !attn.tensor<value, bf16, heads = 8, dim = 64, ragged>
+!O = !attn.tensor<output, bf16, heads = 32, dim = 64, ragged>
+!L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
+// expected-error@+1 {{head dim 80 is not built for sm_90a (built: 64, 96, 128, 192, 256)}}
+attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_90a"} {
+  attn.variant @v {
+  }
+  %o, %lse = attn.attention %q, %k, %v, %scale variant(@v) : (!Q, !K, !V) -> (!O, !L)
+  attn.return %o, %lse : !O, !L
 }

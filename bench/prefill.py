@@ -1,0 +1,284 @@
+"""Prefill beside PyTorch's kernels, in one process on one GPU.
+
+    prefill.py BUNDLES OUT [--dims 64,128 --masks dense,causal --seqs 512,...,16384]
+               [--prototype FOLDER]
+
+A cell is (head dim, mask, tokens a request) with 16k tokens and a hidden size of
+2048 in all.  In each: random inputs, the output poisoned, every candidate compared
+with a float32 reference on a sample of heads and rows; then each candidate runs
+alone (25 ms to settle, 50 ms timed by events), in random order, in 3 rounds; the
+figure is the median.  A power-limited GPU makes anything shorter a lie.
+
+--prototype: a folder with the hand-generated kernels (NAME.json, NAME.cubin) that the
+compiler is held against.
+
+Writes OUT/prefill.json (one record a candidate and cell) and prints a table with the
+ratio to the fastest peer.
+"""
+
+import argparse
+import ctypes
+import json
+import pathlib
+import random
+import statistics
+import sys
+
+import torch
+import torch.nn.functional as functional
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+import kernels
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
+import attn_mlir  # noqa: E402
+
+TORCH = {"bf16": torch.bfloat16, "f16": torch.float16}
+LIMIT = {"bf16": 4e-3, "f16": 6e-4}
+PEERS = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
+
+
+class Ours:
+    """One specialisation of a bundle on tensors of shape [batch, heads, tokens, dim]."""
+
+    def __init__(self, device, bundle, index, q, k, v, o, lse):
+        batch, _, tokens, _ = q.shape
+        self.kernel = attn_mlir.Kernel(device, bundle, "prefill", specialisation=index)
+        self.plan = attn_mlir.Plan(self.kernel)
+        self.plan.plan(q_lens=[tokens] * batch, kv_lens=[k.shape[2]] * batch)
+        self.args = [tensor.transpose(1, 2) for tensor in (q, k, v, o)] + [lse.transpose(1, 2)]
+        self.stream = torch.cuda.current_stream().cuda_stream
+
+    def __call__(self):
+        self.plan.run(*self.args, stream=self.stream)
+
+
+class Prototype:
+    """A hand-generated kernel; see its own run script for the arguments."""
+
+    def __init__(self, folder, tag, q, k, v, o, lse):
+        from cuda.bindings import driver
+        self.cu = driver
+        self.meta = json.loads((folder / f"{tag}.json").read_text())
+        module = self.check(driver.cuModuleLoadData((folder / f"{tag}.cubin").read_bytes()))
+        self.function = self.check(driver.cuModuleGetFunction(module, b"fa"))
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        self.check(driver.cuFuncSetAttribute(self.function, attribute, self.meta["smem"]))
+        self.counters = torch.zeros(1 << 20, device="cuda", dtype=torch.int32)
+        self.used = 0
+        batch, heads, tokens, dim = q.shape
+        causal = self.meta["causal"]
+        self.maps = [self.tensor_map(q, self.meta["m"]), self.tensor_map(k, self.meta["n"]),
+                     self.tensor_map(v, self.meta["n"])]
+        tiles = -(-tokens // self.meta["m"])
+        most = max(1, (64 << 20) // (tokens * dim * 4)) if causal else 1
+        group = max(g for g in range(1, min(most, batch * heads) + 1) if batch * heads % g == 0)
+        self.ctas = min(tiles * batch * heads, 132)
+        self.values = ([ctypes.c_uint64(t.data_ptr()) for t in (o, lse)] + [ctypes.c_uint64(0)] +
+                       [ctypes.c_int32(x) for x in (tokens, tokens, tiles, tiles * batch * heads,
+                                                    group, 1)] +
+                       [ctypes.c_float(dim ** -0.5 * 1.4426950408889634)])
+        pointers = ([int(m.getPtr()) for m in self.maps] +
+                    [ctypes.addressof(value) for value in self.values])
+        self.args = (ctypes.c_void_p * len(pointers))(*pointers)
+
+    def check(self, result):
+        if int(result[0]):
+            raise RuntimeError(str(result[0]))
+        return result[1] if len(result) > 1 else None
+
+    def tensor_map(self, tensor, rows):
+        cu, (batch, heads, tokens, dim) = self.cu, tensor.shape
+        u64, u32 = cu.cuuint64_t, cu.cuuint32_t
+        return self.check(cu.cuTensorMapEncodeTiled(
+            cu.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 4, tensor.data_ptr(),
+            [u64(x) for x in (64, tokens, dim // 64, batch * heads)],
+            [u64(x) for x in (dim * 2, 128, tokens * dim * 2)],
+            [u32(x) for x in (64, rows, dim // 64, 1)], [u32(1)] * 4,
+            cu.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+            cu.CUtensorMapSwizzle.CU_TENSOR_MAP_SWIZZLE_128B,
+            cu.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+            cu.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE))
+
+    def __call__(self):
+        # A launch counts its tiles in a word of its own; the end of the buffer
+        # keeps the cycles of each CTA.
+        self.values[2].value = self.counters.data_ptr() + 4 * (self.used % 65536)
+        if self.used % 65536 == 65535:
+            self.counters.zero_()
+        self.used += 1
+        self.check(self.cu.cuLaunchKernel(
+            self.function, self.ctas, 1, 1, self.meta["threads"], 1, 1, self.meta["smem"],
+            torch.cuda.current_stream().cuda_stream, ctypes.addressof(self.args), 0))
+
+
+def errors(o, lse, q, k, v, mask, window):
+    """Relative error of the output and largest LSE error, on a sample of heads and rows."""
+    batch, heads, tokens, dim = q.shape
+    rows = torch.randperm(tokens, device="cuda")[:256]
+    group = heads // k.shape[1]
+    out = ref = lse_error = 0.0
+    for _ in range(4):
+        b, h = random.randrange(batch), random.randrange(heads)
+        keys, values = k[b, h // group].float(), v[b, h // group].float()
+        scores = q[b, h, rows].float() @ keys.T * dim ** -0.5
+        position = torch.arange(tokens, device="cuda")
+        if mask != "dense":
+            hidden = position[None] > rows[:, None]
+            if mask == "window":
+                hidden |= rows[:, None] - position[None] >= window
+            scores.masked_fill_(hidden, float("-inf"))
+        wanted = torch.softmax(scores, -1) @ values
+        out += float((o[b, h, rows].float() - wanted).square().sum())
+        ref += float(wanted.square().sum())
+        if lse is not None:
+            difference = (lse[b, h, rows] - torch.logsumexp(scores, -1)).abs().max()
+            lse_error = max(lse_error, float(difference))
+    return (out / ref) ** 0.5, lse_error
+
+
+def milliseconds(calls, rounds):
+    """Median time of each call, by the method of the module's text."""
+    def event():
+        return torch.cuda.Event(enable_timing=True)
+
+    once = {}
+    for name, call in calls:
+        call()
+        begin, end = event(), event()
+        begin.record()
+        call()
+        end.record()
+        torch.cuda.synchronize()
+        once[name] = max(0.01, begin.elapsed_time(end))
+    medians = {name: [] for name, _ in calls}
+    for _ in range(rounds):
+        for name, call in random.sample(calls, len(calls)):
+            for _ in range(int(25 / once[name]) + 1):
+                call()
+            pairs = []
+            for _ in range(int(50 / once[name]) + 1):
+                begin, end = event(), event()
+                begin.record()
+                call()
+                end.record()
+                pairs.append((begin, end))
+            torch.cuda.synchronize()
+            medians[name].append(statistics.median(a.elapsed_time(b) for a, b in pairs))
+    return {name: statistics.median(times) for name, times in medians.items()}
+
+
+def cell(device, options, dim, mask, seq, element, score):
+    batch, heads = max(1, 16384 // seq), 2048 // dim
+    q, k, v = (torch.randn(batch, heads, seq, dim, device="cuda", dtype=TORCH[element])
+               for _ in range(3))
+    o, lse = torch.empty_like(q), torch.empty(batch, heads, seq, device="cuda")
+    causal = mask != "dense"
+    calls, skipped = [], {}
+
+    def try_add(name, make):
+        try:
+            call = make()
+            call()
+            torch.cuda.synchronize()
+            calls.append((name, call))
+        except (RuntimeError, attn_mlir.AttnError) as error:
+            skipped[name] = str(error)[:200]
+
+    path = options.bundles / (kernels.name(dim, mask, heads, heads, element, score) + ".attn")
+    bundle = attn_mlir.Bundle(str(path)) if path.exists() else None
+    for index, form in enumerate(bundle.kernel("prefill").specialisations if bundle else []):
+        if form.target != "cpu":
+            try_add(f"ours {form.target} #{index}",
+                    lambda i=index: Ours(device, bundle, i, q, k, v, o, lse))
+    if options.prototype and element == "bf16" and score == "plain" and mask != "window":
+        for meta in sorted(options.prototype.glob("*.json")):
+            facts = json.loads(meta.read_text())
+            if facts["d"] == dim and bool(facts["causal"]) == causal and facts["opt"] and \
+                    facts.get("limit", 1):
+                try_add(f"prototype {meta.stem}",
+                        lambda t=meta.stem: Prototype(options.prototype, t, q, k, v, o, lse))
+    result = {}
+
+    def peer(backend):
+        def call():
+            with sdpa_kernel(backend):
+                result["o"] = functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return call
+
+    if score == "plain" and mask != "window":
+        for name, backend in PEERS.items():
+            try_add(name, lambda b=backend: peer(b))
+    wrong = {}
+    for name, call in calls:
+        o.fill_(float("nan"))
+        lse.fill_(float("nan"))
+        call()
+        torch.cuda.synchronize()
+        own = name not in PEERS
+        got = o if own else result["o"]
+        error = (0.0, 0.0) if score != "plain" else errors(got, lse if own else None, q, k, v, mask,
+                                                           1024)
+        ok = error[0] <= LIMIT[element] and error[1] <= 2e-3 and not bool(got.isnan().any())
+        wrong[name] = (*error, ok)
+    times = milliseconds(calls, options.rounds)
+    pairs = seq * seq if mask == "dense" else seq * (seq + 1) / 2
+    if mask == "window":
+        pairs -= max(0, seq - 1024) * (seq - 1024 + 1) / 2
+    flops = 4 * batch * heads * dim * pairs
+    peers = [times[name] for name in times if name in PEERS]
+    records = []
+    for name, ms in sorted(times.items(), key=lambda item: item[1]):
+        error, lse_error, ok = wrong[name]
+        record = {"candidate": name, "dim": dim, "mask": mask, "score": score, "element": element,
+                  "seq": seq, "ms": ms, "tflops": flops / ms * 1e-9, "error": error,
+                  "lse_error": lse_error, "ok": ok,
+                  "ratio": min(peers) / ms if peers else None}
+        records.append(record)
+        ratio = f"x{record['ratio']:.3f}" if peers else ""
+        print(f"{element} d{dim} {mask} {score} {seq:6d} {record['tflops']:7.1f} TFLOP/s {ratio:>7} "
+              f"{'' if ok else f'WRONG {error:.3g} {lse_error:.3g} '} {name}", flush=True)
+    for name, reason in skipped.items():
+        print(f"{element} d{dim} {mask} {seq:6d} skipped {name}: {reason}", flush=True)
+        records.append({"candidate": name, "dim": dim, "mask": mask, "score": score,
+                        "element": element, "seq": seq, "error": reason})
+    return records
+
+
+def main():
+    def names(text):
+        return text.split(",")
+
+    def numbers(text):
+        return [int(part) for part in text.split(",")]
+
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bundles", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--dims", type=numbers, default=[64, 128, 256])
+    parser.add_argument("--masks", type=names, default=["dense", "causal"])
+    parser.add_argument("--scores", type=names, default=["plain"])
+    parser.add_argument("--elements", type=names, default=["bf16"])
+    parser.add_argument("--seqs", type=numbers, default=[512, 1024, 2048, 4096, 8192, 16384])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--prototype", type=pathlib.Path)
+    options = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = False
+    options.out.mkdir(parents=True, exist_ok=True)
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, "
+          f"cudnn {torch.backends.cudnn.version()}")
+    records = []
+    with attn_mlir.Device("cuda:0") as device:
+        for element in options.elements:
+            for score in options.scores:
+                for dim in options.dims:
+                    for mask in options.masks:
+                        for seq in options.seqs:
+                            records += cell(device, options, dim, mask, seq, element, score)
+                            (options.out / "prefill.json").write_text(json.dumps(records, indent=1))
+    return not all(record.get("ok", False) for record in records if "ms" in record)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,246 @@
+//===- TimingCost.cpp - the instructions of an op --------------------------===//
+//
+// From an op and the registers that its layout gives a thread:
+//
+//   frag.map { fma, exp2 } over 64 registers   64 x (1 fma, 1 mufu)
+//   frag.pack of 64 registers                  32 x 1 convert
+//   frag.reduce_row max row                    62 x 1 alu, then 4 shuffles
+//
+// What depends on the row alone is there once a row, and what is uniform once.
+// Negation and absolute value are operand modifiers and cost nothing.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TimingState.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace attn;
+using namespace attn::sim;
+
+static void add(std::vector<Instr> &out, Instr instr, unsigned count = 1) {
+  out.insert(out.end(), count, instr);
+}
+
+/// 32-bit registers of a scalar.
+static unsigned wordsOf(Type type) { return type.isInteger(64) ? 2 : 1; }
+
+/// One op of arith, math or frag over single values.
+void CostModel::scalar(Operation *op, std::vector<Instr> &out) const {
+  if (isa<arith::ConstantOp, arith::NegFOp, math::AbsFOp, arith::TruncIOp,
+          arith::ExtUIOp, arith::BitcastOp, frag::ParamOp, frag::OpaqueOp,
+          frag::PosOp>(op))
+    return;
+  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>(op))
+    return add(out, fma());
+  if (isa<math::Exp2Op, math::TanhOp>(op))
+    return add(out, mufu());
+  if (isa<math::ExpOp, math::LogOp, math::Log2Op, math::SqrtOp,
+          math::RsqrtOp>(op)) {
+    add(out, fma());
+    return add(out, mufu());
+  }
+  if (isa<arith::DivFOp>(op)) { // reciprocal and one Newton step
+    add(out, mufu());
+    return add(out, fma(), 4);
+  }
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op)) {
+    APInt divisor;
+    if (matchPattern(op->getOperand(1), m_ConstantInt(&divisor)))
+      return add(out, alu(), divisor.isPowerOf2() ? 2 : 5);
+    add(out, mufu());
+    return add(out, alu(), 16);
+  }
+  if (isa<arith::MulIOp>(op))
+    return add(out, fma(), wordsOf(op->getResult(0).getType()) == 2 ? 4 : 1);
+  if (isa<arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::TruncFOp,
+          arith::ExtFOp>(op))
+    return add(out, convert());
+  if (isa<frag::LoadScalarOp>(op)) {
+    add(out, plain(), 2);
+    return add(out, memory(0, sm.l2Latency));
+  }
+  if (isa<frag::OffsetOp>(op))
+    return add(out, alu(), 2);
+  if (isa<frag::NextOp>(op))
+    return add(out, alu(), 3);
+  Type type = op->getNumResults() ? op->getResult(0).getType() : Type();
+  add(out, alu(), type && isa<FloatType, IntegerType>(type) ? wordsOf(type) : 1);
+}
+
+void CostModel::decodeMap(frag::MapOp map, Stream &out) {
+  Type tile, vec;
+  SmallVector<Type> types(map.getInputs().getTypes());
+  llvm::append_range(types, map.getResultTypes());
+  for (Type type : types)
+    (isa<frag::RegType>(type) ? tile : vec) = type;
+  layout::Layout layout = tile ? frag::layoutOf(cast<frag::RegType>(tile))
+                               : frag::layoutOf(cast<frag::VecType>(vec));
+  unsigned rows = layout.rowsPerThread();
+  out.elements = tile ? layout.registersPerThread() : rows;
+  // 0: uniform, 1: of the row, 2: of the element.
+  llvm::DenseMap<mlir::Value, unsigned> depends;
+  Block &body = map.getBody().front();
+  size_t inputs = map.getInputs().size();
+  for (auto [i, arg] : llvm::enumerate(body.getArguments()))
+    depends[arg] =
+        i < inputs ? (isa<frag::RegType>(map.getInputs()[i].getType()) ? 2 : 1)
+                   : (i == inputs ? 1 : 2);
+  for (Operation &op : body.without_terminator()) {
+    unsigned kind = 0;
+    for (mlir::Value operand : op.getOperands())
+      kind = std::max(kind, depends.lookup(operand));
+    for (mlir::Value result : op.getResults())
+      depends[result] = kind;
+    std::vector<Instr> instrs;
+    scalar(&op, instrs);
+    if (kind == 2 || (kind == 1 && !tile))
+      llvm::append_range(out.steps, instrs);
+    else
+      for (unsigned i = 0; i < (kind == 1 ? rows : 1); ++i)
+        llvm::append_range(out.head, instrs);
+  }
+}
+
+Stream CostModel::decode(Operation *op) {
+  Stream out;
+  auto layoutOf = [](Type type) {
+    auto reg = dyn_cast<frag::RegType>(type);
+    return reg ? frag::layoutOf(reg)
+               : frag::layoutOf(cast<frag::VecType>(type));
+  };
+  // Global memory: neighbours in a row go together, at most 16 bytes a lane.
+  auto access = [&](frag::RegType type, double latency) {
+    layout::Layout layout = layoutOf(type);
+    unsigned bytes = frag::bytesOf(type.getElement());
+    unsigned run = layout.getName() == "quad16" ? 8 : 2;
+    run = std::min(run, 16 / bytes);
+    out.elements = layout.registersPerThread() / run;
+    out.steps = {plain(), memory(double(run) * bytes * layout::warpSize, latency)};
+    add(out.head, alu(), 2 * layout.rowsPerThread());
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<frag::MapOp>([&](auto map) { decodeMap(map, out); })
+      .Case<frag::SplatOp>([&](auto splat) {
+        Type type = splat.getResult().getType();
+        layout::Layout layout = layoutOf(type);
+        out.elements = isa<frag::RegType>(type) ? layout.registersPerThread() / 2
+                                                : layout.rowsPerThread();
+        out.steps = {plain()};
+      })
+      .Case<frag::ReduceRowOp>([&](auto reduce) {
+        layout::Layout layout = layoutOf(reduce.getTile().getType());
+        unsigned rows = layout.rowsPerThread();
+        Instr one = reduce.getKind() == frag::ReduceKind::Max ? alu() : fma();
+        out.elements = layout.registersPerThread();
+        out.steps = {one};
+        out.drain = 2 * one.latency; // four chains a row
+        if (reduce.getScope() == frag::ReduceScope::Row)
+          for (size_t i = 0; i < layout.rowLaneMasks().size(); ++i) {
+            add(out.tail, shuffle(), rows);
+            add(out.tail, one, rows);
+          }
+        out.width = rows;
+      })
+      .Case<frag::ReduceQuadOp>([&](auto reduce) {
+        layout::Layout layout = layoutOf(reduce.getVec().getType());
+        for (size_t i = 0; i < layout.rowLaneMasks().size(); ++i) {
+          add(out.tail, shuffle(), layout.rowsPerThread());
+          add(out.tail, fma(), layout.rowsPerThread());
+        }
+        out.width = layout.rowsPerThread();
+      })
+      .Case<frag::PackOp>([&](auto pack) {
+        out.elements = layoutOf(pack.getTile().getType()).registersPerThread() / 2;
+        out.steps = {convert()};
+      })
+      .Case<frag::QuadTransposeOp>([&](auto transpose) {
+        // Two steps of a butterfly: half of the words cross in each.
+        out.elements =
+            layoutOf(transpose.getTile().getType()).registersPerThread() / 4;
+        out.steps = {alu(), shuffle(), alu(), alu(), alu()};
+      })
+      .Case<frag::LoadOp>(
+          [&](auto load) { access(load.getResult().getType(), sm.l2Latency); })
+      .Case<frag::StoreOp>(
+          [&](auto store) { access(store.getTile().getType(), 0); })
+      .Case<frag::LoadVecOp>([&](auto load) {
+        out.elements = layoutOf(load.getResult().getType()).rowsPerThread();
+        out.steps = {alu(), alu(), memory(0, sm.l2Latency)};
+      })
+      .Case<frag::StoreVecOp>([&](auto store) {
+        out.elements = layoutOf(store.getVec().getType()).rowsPerThread();
+        out.steps = {alu(), alu(), memory(0, 0)};
+      })
+      .Case<frag::LdmatrixOp>([&](auto load) {
+        frag::RegType type = load.getResult().getType();
+        out.elements = layoutOf(type).registersPerThread() *
+                       frag::bytesOf(type.getElement()) / 16;
+        out.steps = {memory(512, sm.sharedLatency)};
+      })
+      .Case<frag::AnyOp>([&](auto any) {
+        add(out.head, alu(), layoutOf(any.getVec().getType()).rowsPerThread());
+        add(out.head, {Unit::Alu, sm.alu, 3 * sm.aluLatency}); // the vote
+      })
+      .Case<frag::MbarWaitOp>([&](auto wait) {
+        for (int32_t i = 0; i < wait.getBars().getType().getLanes(); ++i) {
+          add(out.head, plain(), 2);
+          add(out.head, memory(0, 0));
+        }
+      })
+      .Case<frag::MbarArriveOp, frag::MbarArriveOneOp, frag::MbarExpectOp>(
+          [&](auto) {
+            add(out.head, plain(), 2);
+            add(out.head, memory(0, 0));
+          })
+      .Case<frag::LdWordsOp>([&](auto load) {
+        unsigned words = load.getValues().size();
+        add(out.head, plain());
+        add(out.head, memory(0, sm.sharedLatency), (words + 3) / 4);
+      })
+      .Case<frag::StWordsOp>([&](auto store) {
+        add(out.head, plain());
+        add(out.head, memory(0, 0), (store.getValues().size() + 3) / 4);
+      })
+      .Case<frag::TmaLoadOp>([&](auto) {
+        add(out.head, plain(), 6);
+        add(out.head, memory(0, 0));
+      })
+      .Case<frag::NextWorkOp>([&](auto) {
+        add(out.head, plain(), 2);
+        add(out.head, memory(0, sm.atomicLatency));
+        add(out.head, shuffle());
+      })
+      .Case<frag::NextWorkDoneOp>([&](auto) {
+        add(out.head, plain(), 2);
+        add(out.head, memory(0, 0));
+      })
+      .Case<frag::ViewRowsOp, frag::ElectOp, frag::CtaIdOp, frag::CtaCountOp>(
+          [&](auto) { add(out.head, plain(), 2); })
+      .Case<frag::RoleDispatchOp>([&](auto) {
+        add(out.head, alu(), 2);
+        add(out.head, shuffle());
+      })
+      .Case<frag::SmemOp, frag::WordsOp, frag::BarsOp, frag::TmapOp,
+            frag::WgmmaOp, frag::MmaOp, frag::CpAsyncOp, frag::ZeroRowsOp,
+            frag::YieldOp, frag::ReturnOp>([&](auto) {})
+      .Default([&](Operation *other) {
+        if (other->getNumResults() && other->getDialect() &&
+            (other->getDialect()->getNamespace() != "frag" ||
+             isa<frag::ParamOp, frag::PosOp, frag::OpaqueOp, frag::NextOp,
+                 frag::OffsetOp, frag::LoadScalarOp>(other)))
+          return scalar(other, out.head);
+        add(out.head, plain());
+      });
+  return out;
+}
+
+const Stream &CostModel::of(Operation *op) {
+  auto [it, fresh] = known.emplace(op, Stream());
+  if (fresh)
+    it->second = decode(op);
+  return it->second;
+}

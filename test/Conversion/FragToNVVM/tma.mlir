@@ -1,0 +1,36 @@
+// RUN: attn-opt --frag-to-nvvm %s | FileCheck %s
+
+!bars = !frag.bars<slots = 2>
+!ring = !frag.ring<128x128xbf16, swizzle = 128, slots = 2>
+!k = !frag.tmap<64x128x1x1xbf16, swizzle = 128>
+!q = !frag.tmap<64x4x32x1x1xbf16, swizzle = 128>
+
+// A kernel with tensor maps has a parameter struct aligned to 64 bytes.  One box a
+// panel: columns 0 and 64, 16384 bytes apart, on one barrier.
+// CHECK-LABEL: llvm.func @load(
+// CHECK-SAME: llvm.align = 64 : i64, llvm.byval = !llvm.struct<(array<640 x i8>)>, nvvm.grid_constant
+// CHECK: %[[MAP:.*]] = llvm.getelementptr %arg0[256]
+// CHECK: %[[QMAP:.*]] = llvm.getelementptr %arg0[384]
+// CHECK: llvm.mlir.constant(1508705875169116160 : i64)
+// CHECK: %[[C0:.*]] = llvm.mlir.constant(0 : i32) : i32
+// CHECK: "@$0 cp.async.bulk.tensor.4d.shared::cta.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint [$1], [$2, {$4, $5, $6, $7}], [$3], $8;", "b,r,l,r,r,r,r,r,l,~{memory}" %{{.*}}, %{{.*}}, %[[MAP]], %{{.*}}, %[[C0]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} :
+// CHECK: %[[C64:.*]] = llvm.mlir.constant(64 : i32) : i32
+// CHECK: llvm.getelementptr %{{.*}}[16384]
+// CHECK: cp.async.bulk.tensor.4d{{.*}} %[[MAP]], %{{.*}}, %[[C64]],
+// CHECK: "@$0 cp.async.bulk.tensor.5d.shared::cta.global.tile.mbarrier::complete_tx::bytes [$1], [$2, {$4, $5, $6, $7, $8}], [$3];", "b,r,l,r,r,r,r,r,r,~{memory}"
+// CHECK: cp.async.bulk.tensor.5d
+// CHECK-NOT: cp.async.bulk
+// CHECK: llvm.return
+frag.kernel @load threads 32 smem 65552 params 640 {
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head", "batch"] pack 1 promotion 128 : !k
+  %tq = frag.tmap "q" at 384 dims ["dim", "group", "token", "head", "batch"] pack 4 promotion 128 : !q
+  %r = frag.smem "k" at 0 : !ring
+  %b = frag.bars "b" at 65536 count 1 : !bars
+  %p = frag.pos phase 0 : !frag.pos<slots = 2>
+  %x = frag.cta_id
+  frag.elect {
+    frag.tma_load %t(%x, %x, %x) into %r[%p] on %b[%p] hint evict_last : !k, !ring, !bars
+    frag.tma_load %tq(%x, %x, %x, %x) into %r[%p] on %b[%p] : !q, !ring, !bars
+  }
+  frag.return
+}
