@@ -480,8 +480,8 @@ LogicalResult Machine::runOp(Operation *op, Warp &warp) {
 void Machine::onCopy(Warp &warp, frag::TmaLoadOp op, uint64_t number,
                      int64_t bytes) {
   if (options.timing)
-    options.timing->startCopy(
-        number, bytes, warp.interp->get<FragRing>(op.getRing()).name);
+    options.timing->startCopy(number, bytes,
+                              warp.interp->get<FragRing>(op.getRing()).name);
 }
 
 Report attn::sim::runMachine(Operation *op, ArrayRef<char> params,

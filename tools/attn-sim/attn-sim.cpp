@@ -112,10 +112,10 @@ static cl::opt<std::string>
     timeline("timeline", cl::value_desc("file.json"),
              cl::desc("with --timing: write a timeline for Perfetto"),
              cl::cat(category));
-static cl::opt<std::string>
-    device("device", cl::value_desc("target"),
-           cl::desc("with --timing: whose clocks (default: the kernel's target)"),
-           cl::cat(category));
+static cl::opt<std::string> device(
+    "device", cl::value_desc("target"),
+    cl::desc("with --timing: whose clocks (default: the kernel's target)"),
+    cl::cat(category));
 static cl::opt<unsigned>
     ctasPerSm("ctas-per-sm", cl::init(1),
               cl::desc("with --timing: CTAs that share an SM"),
@@ -192,7 +192,8 @@ static void printTiming(const KernelTiming &timed) {
     os << " " << unit.name << " " << share(unit.share);
   os << "\n";
   for (const sim::TimingRole &role : r.roles) {
-    os << "  cta " << role.cta << " " << (role.role.empty() ? "all" : role.role);
+    os << "  cta " << role.cta << " "
+       << (role.role.empty() ? "all" : role.role);
     if (role.rank >= 0)
       os << "[" << role.rank << "]";
     os << ": " << clocks(role.cycles) << " clocks, issue "

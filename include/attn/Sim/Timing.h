@@ -48,10 +48,10 @@ struct TimingSpan {
 /// Where the clocks of a role went, averaged over its active warps.
 struct TimingRole {
   int32_t cta = 0;
-  std::string role;  ///< empty: a kernel without roles
-  int32_t rank = -1; ///< of a replica
-  double cycles = 0; ///< from the launch to its end
-  double issue = 0;  ///< clocks in which it issued
+  std::string role;                     ///< empty: a kernel without roles
+  int32_t rank = -1;                    ///< of a replica
+  double cycles = 0;                    ///< from the launch to its end
+  double issue = 0;                     ///< clocks in which it issued
   std::map<std::string, double> stalls; ///< by cause
 };
 
