@@ -4,8 +4,8 @@
 //
 //   frag.map over 64 registers   group of 8: 8 fma, 8 mufu; the next group ...
 //   frag.mbar_wait               try_wait; blocked; goes on at the completion
-//   frag.wgmma                   a step of k waits for room in the warp's queue;
-//                                the tensor unit takes steps as they come
+//   frag.wgmma                   a step of k waits for room in the quadrant's
+//                                queue; the tensor unit takes steps as they come
 //
 // A warp issues in order: an instruction whose operand is not there holds up all
 // that are behind it.
@@ -193,6 +193,7 @@ LogicalResult Timing::enterTensor(Warp &warp, double &at) {
     }
     if (failed(issue(warp, {Unit::None, 0, 0}, 0, &at)))
       return failure();
+    // Another warp may have taken the place while this one waited to issue.
     if (q.steps.size() < room || q.steps[q.steps.size() - room] <= at)
       break;
   }
