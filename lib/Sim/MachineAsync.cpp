@@ -90,26 +90,26 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
     Order landed = started;
     landed.seen.set(by.actor, by.step);
     std::vector<Chunk> part(chunks.begin() + begin, chunks.begin() + end);
-    int64_t landing = int64_t(part.size()) * 16;
-    uint64_t number = machine.fibers.addAction(
-        [cta = &warp.cta, op, bars, barSlot, phase = bar.phase,
-         part = std::move(part), landed = std::move(landed)] {
-          if (cta->live == 0) {
-            (void)cta->machine.violate(Verdict::Race, op,
-                                       "copy lands after its CTA has ended");
-            return;
-          }
-          for (const Chunk &chunk : part) {
-            uint8_t *to = cta->smem.data() + chunk.target;
-            if (chunk.source)
-              std::memcpy(to, chunk.source, 16);
-            else
-              std::memset(to, 0, 16);
-          }
-          (void)landBytes(*cta, op, *bars, barSlot, phase,
-                          int64_t(part.size()) * 16, landed);
-        });
-    machine.onCopy(warp, op, number, landing);
+    machine.fibers.addAction([cta = &warp.cta, op, bars, barSlot,
+                              phase = bar.phase, part = std::move(part),
+                              landed = std::move(landed)] {
+      if (cta->live == 0) {
+        (void)cta->machine.violate(Verdict::Race, op,
+                                   "copy lands after its CTA has ended");
+        return;
+      }
+      for (const Chunk &chunk : part) {
+        uint8_t *to = cta->smem.data() + chunk.target;
+        if (chunk.source)
+          std::memcpy(to, chunk.source, 16);
+        else
+          std::memset(to, 0, 16);
+      }
+      (void)landBytes(*cta, op, *bars, barSlot, phase,
+                      int64_t(part.size()) * 16, landed);
+    });
+    machine.onCopy(warp, op, machine.fibers.lastAction(),
+                   int64_t(end - begin) * 16);
   }
   return machine.yield();
 }

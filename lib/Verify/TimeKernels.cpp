@@ -48,8 +48,7 @@ static FailureOr<KernelTiming> timeKernel(Case &c, ModuleOp module,
   sim::Report report = sim::timeMachine(kernel, c.launch.params(), machine,
                                         timing, result.report);
   if (!report.ok())
-    return kernel.emitError("timed run ends with ")
-           << nameOf(report.verdict) << ": " << report.str();
+    return kernel.emitError("timed run: ") << report.str();
   if (time.values && c.launch.merges().empty()) {
     workload::Verdict verdict = c.workload.check();
     if (!verdict.ok)
