@@ -85,7 +85,7 @@ static void reportKernel(KernelOp kernel, const TargetSpec &target, int64_t n,
     line(os, "threads", double(needs.threads), "");
     line(os, "CTAs an SM",
          target.occupancy(unsigned(needs.threads), unsigned(needs.sharedBytes),
-                          unsigned(needs.registersPerThread)),
+                          unsigned(registersAtLaunch(needs, target))),
          "");
   }
   os << "  schedule " << schedule << "\n";

@@ -72,6 +72,15 @@ Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
   return r;
 }
 
+uint64_t attn::registersAtLaunch(const Resources &resources,
+                                 const TargetSpec &target) {
+  if (!resources.registersSet)
+    return resources.registersPerThread;
+  uint64_t each = target.registersPerSM / resources.threads;
+  each = std::min<uint64_t>(each, target.registersPerThread);
+  return each - each % target.registerGranule;
+}
+
 bool attn::checkResources(const Resources &resources, const TargetSpec &target,
                           std::string &error) {
   if (!target.isGpu())
@@ -86,18 +95,15 @@ bool attn::checkResources(const Resources &resources, const TargetSpec &target,
     return false;
   };
   if (resources.registersSet) {
-    // As many for each thread as there are, in the hardware's steps.
-    uint64_t each = target.registersPerSM / resources.threads;
-    each = std::min<uint64_t>(each, target.registersPerThread);
-    each -= each % target.registerGranule;
+    uint64_t launched =
+        registersAtLaunch(resources, target) * resources.threads;
     if (resources.registersPerThread > resources.registersOfRole)
       return refuse("tiles need ", resources.registersPerThread,
                     " registers a thread but the role sets ",
                     resources.registersOfRole);
-    if (resources.registersSet > each * resources.threads)
+    if (resources.registersSet > launched)
       return refuse("roles set ", resources.registersSet,
-                    " registers a block but the launch gives ",
-                    each * resources.threads);
+                    " registers a block but the launch gives ", launched);
     return true;
   }
   uint64_t total = resources.registersPerThread * resources.threads;

@@ -67,6 +67,11 @@ constexpr uint64_t registerOverheadOfRole = 30;
 
 Resources resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule);
 
+/// Registers that each thread is launched with: where roles set their own, as
+/// many as there are for all; else what the tiles need.
+uint64_t registersAtLaunch(const Resources &resources,
+                           const TargetSpec &target);
+
 /// False with the first sum that does not fit.
 bool checkResources(const Resources &resources, const TargetSpec &target,
                     std::string &error);

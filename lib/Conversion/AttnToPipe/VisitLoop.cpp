@@ -130,6 +130,8 @@ pipe::RoleAttr attn::oneRole(pipe::ScheduleAttr schedule) {
     if (role.getName().getValue() == schedule.getRoleOf("default"))
       warps = role.getWarps() * role.getReplicas();
   }
+  // Fragments of a tile lie on a power of two of warps: the largest that divides.
+  warps &= -warps;
   MLIRContext *context = schedule.getContext();
   return pipe::RoleAttr::get(context, StringAttr::get(context, "all"), warps,
                              /*replicas=*/1, /*regs=*/0);

@@ -675,3 +675,22 @@ attn.kernel @alone_join(%q: !Q, %k: !K, %plan: !attn.plan) attributes {schedule 
   }
   attn.return
 }
+
+// -----
+
+#sched = #attn.schedule<tile_q = 128, tile_k = 16, pack = 1, kv_order = ascending, softmax = frozen, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_rows", merge = "kernel", epilogue = "direct",
+  pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 4, replicas = 8, regs = 0>], place = {default = "all"}, agents = {}, atoms = {}, channels = {}, skew = {}, handover = "ring", persist = "static", unroll = 1>>
+attn.kernel @named_barriers(%plan: !attn.plan) attributes {schedule = #sched} {
+  pipe.roles [#pipe.role<"all", warps = 4, replicas = 8, regs = 0>] (%rank) {
+    %c0 = arith.constant 0 : i32
+    %yes = arith.constant true
+    %c = arith.constant 1.0 : f32
+    pipe.take_turn
+    pipe.pass_turn
+    %rows = attn.row_map request %c0 head %c0 row0 %c0 rows %c0 q_begin %c0 q_len %c0 kv_len %c0 pack 1 : !attn.rows<64>
+    %u:3 = attn.state_init : !attn.tile<64x64xf32>, !attn.rowvec<64xf32>, !attn.rowvec<64xf32>
+    // expected-error @+1 {{needs named barrier 16 but the last one is 15}}
+    %e = attn.exact_prefix %u#1, %rows, %c, %c0, %c0, %yes : !attn.rowvec<64xf32>, !attn.rows<64>
+  }
+  attn.return
+}

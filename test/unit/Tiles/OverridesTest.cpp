@@ -251,7 +251,11 @@ TEST_F(Overrides, DefaultsOfRoles) {
       uint64_t slots = uint64_t(row.queryDepth + 2 * row.depth + 3 + 2);
       EXPECT_EQ(r.sharedBytes, row.sharedBytes + 16 * slots);
       EXPECT_EQ(r.threads, 128u * unsigned(row.replicas + 1));
+      EXPECT_EQ(registersAtLaunch(r, gpu), unsigned(row.launch));
       EXPECT_LE(r.registersSet, uint64_t(row.launch) * r.threads);
+      EXPECT_EQ(gpu.occupancy(unsigned(r.threads), unsigned(r.sharedBytes),
+                              unsigned(row.launch)),
+                1u);
       EXPECT_EQ(s.getSoftmax(), SoftmaxKind::Frozen);
       EXPECT_EQ(s.getPack(), 4);
     }
