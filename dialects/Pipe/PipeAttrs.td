@@ -25,8 +25,9 @@ def Pipe_ScheduleAttr : Pipe_Attr<"Schedule", "schedule"> {
     - `agents`: op name to agent;
     - `atoms`: op name to MMA atom name;
     - `channels`: channel name to depth;
-    - `skew`: op name to the number of visits it is moved ahead (-1: the copies of
-      the next visit are issued in this one);
+    - `skew`: op name to the number of visits it is moved by (-1: the copies of the
+      next visit are issued in this one; 1: the second product of the visit before);
+    - `handover`: `none`, or `ring`: replicas take turns to issue their products;
     - `persist`: `static` or `dynamic`;
     - `unroll`: copies of the innermost loop's body.
   }];

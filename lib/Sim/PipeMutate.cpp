@@ -62,6 +62,8 @@ llvm::StringRef attn::sim::nameOf(Kind kind) {
     return "double recv";
   case Kind::DropZeroRows:
     return "drop zero_rows";
+  case Kind::DropTurn:
+    return "drop turn";
   case Kind::DepthLess:
     return "depth less";
   case Kind::NoTokens:
@@ -185,6 +187,8 @@ static SmallVector<Kind> kindsOf(Operation *op) {
     for (Region &body : x.getBodies())
       if (body.getNumArguments() && !body.getArgument(0).use_empty())
         kinds.push_back(Kind::OtherReplica);
+  } else if (isa<pipe::TakeTurnOp, pipe::PassTurnOp>(op)) {
+    kinds.push_back(Kind::DropTurn);
   } else if (isZeroRows(op)) {
     kinds.push_back(Kind::DropZeroRows);
   }
@@ -257,6 +261,7 @@ static void edit(Operation *op, Kind kind) {
   case Kind::DropRelease:
   case Kind::DropSend:
   case Kind::DropZeroRows:
+  case Kind::DropTurn:
     op->erase();
     return;
   case Kind::DoubleCommit:

@@ -177,13 +177,23 @@ Turn attn::turnOf(const VerifyOptions &options, int32_t n) {
   return turn;
 }
 
+/// Fragments of several roles wait for each other: no lock step runs them.
+static bool needsSchedule(ModuleOp module) {
+  return module
+      ->walk([](frag::RoleDispatchOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 LevelResult attn::interpretSeeds(Case &c, ModuleOp module, StringRef level,
                                  const VerifyOptions &options) {
-  if (options.seeds <= 0)
+  int32_t seeds = options.seeds;
+  if (seeds <= 0 && needsSchedule(module))
+    seeds = 1;
+  if (seeds <= 0)
     return interpret(c, module, level, options);
   sim::MachineCache cache;
   LevelResult result;
-  for (int32_t i = 0; i < options.seeds; ++i) {
+  for (int32_t i = 0; i < seeds; ++i) {
     Turn turn = turnOf(options, i);
     result = interpret(c, module, level, options, &turn, &cache);
     result.runs = i + 1;

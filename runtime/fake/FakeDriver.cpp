@@ -333,7 +333,7 @@ CUresult fake_cuEventElapsedTime(float *ms, CUevent begin, CUevent end) {
 }
 CUresult fake_cuLaunchKernel(CUfunction function, unsigned gridX, unsigned,
                              unsigned, unsigned blockX, unsigned, unsigned,
-                             unsigned shared, CUstream stream, void **,
+                             unsigned shared, CUstream stream, void **params,
                              void **extra) {
   attn_fake_launch launch = {};
   attn_fake_kernel kernel;
@@ -345,12 +345,10 @@ CUresult fake_cuLaunchKernel(CUfunction function, unsigned gridX, unsigned,
     launch.threads = blockX;
     launch.shared_bytes = shared;
     launch.stream = stream;
-    for (unsigned i = 0; uintptr_t(extra[i]) != kLaunchParamEnd; i += 2) {
-      if (uintptr_t(extra[i]) == kLaunchParamBufferPointer)
-        launch.params = extra[i + 1];
-      if (uintptr_t(extra[i]) == kLaunchParamBufferSize)
-        launch.params_bytes = *static_cast<size_t *>(extra[i + 1]);
-    }
+    // A buffer would not be aligned as a struct with tensor maps has to be.
+    if (!params || extra)
+      return kInvalidValue;
+    launch.params = params[0];
     kernel = state().kernel;
     user = state().user;
   }

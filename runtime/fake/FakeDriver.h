@@ -17,7 +17,6 @@ typedef struct attn_fake_launch {
   const char *entry;
   uint32_t grid, threads, shared_bytes;
   const void *params;
-  size_t params_bytes;
   void *stream;
 } attn_fake_launch;
 

@@ -109,14 +109,12 @@ private:
     if (records == 0)
       return ATTNRT_OK;
     uint32_t grid = std::min(records, uint32_t(function.residentCtas));
-    size_t bytes = launch.paramsBytes;
-    void *extra[] = {reinterpret_cast<void *>(kLaunchParamBufferPointer),
-                     launch.params,
-                     reinterpret_cast<void *>(kLaunchParamBufferSize), &bytes,
-                     reinterpret_cast<void *>(kLaunchParamEnd)};
+    // Not as a buffer (`extra`): the driver would copy that to the begin of the
+    // parameter bank, but a struct that holds tensor maps is aligned within it.
+    void *params[] = {launch.params};
     ATTNRT_CU(device->driver, cuLaunchKernel, function.handle, grid, 1u, 1u,
               function.threads, 1u, 1u, function.sharedBytes,
-              static_cast<CUstream>(launch.stream), nullptr, extra);
+              static_cast<CUstream>(launch.stream), params, nullptr);
     return ATTNRT_OK;
   }
 

@@ -33,7 +33,6 @@ struct TensorView {
 struct Launch {
   /// The parameter struct, filled but for its tensor maps; aligned for them.
   char *params = nullptr;
-  uint32_t paramsBytes = 0;
   TensorView tensors[ATTN_MAP_TENSORS];
   uint32_t items = 0;
   uint32_t merges = 0;

@@ -59,11 +59,6 @@ enum TensorMapPromotion {
 constexpr int kMapInterleaveNone = 0;
 constexpr int kMapFillZero = 0;
 
-/// `extra` of cuLaunchKernel: the parameters as one buffer.
-constexpr uintptr_t kLaunchParamEnd = 0;
-constexpr uintptr_t kLaunchParamBufferPointer = 1;
-constexpr uintptr_t kLaunchParamBufferSize = 2;
-
 } // namespace attnrt::cuda
 
 #endif // ATTNRT_LIB_DRIVERTYPES_H

@@ -47,7 +47,6 @@ public:
     const attnrt_kernel_info &k = entry.info;
     Launch launch;
     launch.params = bytes;
-    launch.paramsBytes = s.params_bytes;
     launch.tensors[ATTN_MAP_Q] = view(args.q, plan.qEnd, k.heads, k.dim);
     launch.tensors[ATTN_MAP_K] = view(args.k, plan.kvEnd, k.kv_heads, k.dim);
     launch.tensors[ATTN_MAP_V] = view(args.v, plan.kvEnd, k.kv_heads, k.dim_v);

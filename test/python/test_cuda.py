@@ -8,7 +8,7 @@ import ctypes
 import sys
 import unittest
 from array import array
-from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_size_t, c_uint32, c_void_p
+from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_uint32, c_void_p
 
 from attn_mlir import AttnError, Bundle, Device, Kernel, Plan, Status, Table
 from attn_mlir.abi import KernelParams, TableParam, read_plan
@@ -26,8 +26,7 @@ PATH = TINY.bundle(description(specialisations=[specialisation(
 
 class Launch(Structure):
     _fields_ = [("entry", c_char_p), ("grid", c_uint32), ("threads", c_uint32),
-                ("shared_bytes", c_uint32), ("params", c_void_p), ("params_bytes", c_size_t),
-                ("stream", c_void_p)]
+                ("shared_bytes", c_uint32), ("params", c_void_p), ("stream", c_void_p)]
 
 
 FAKE_KERNEL = CFUNCTYPE(None, POINTER(Launch), c_void_p)

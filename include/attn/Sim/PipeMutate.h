@@ -41,6 +41,7 @@ struct PipeMutant {
     DropRecv, ///< the words are 0
     DoubleRecv,
     DropZeroRows,
+    DropTurn,     ///< a take or a pass
     DepthLess,    ///< one slot less
     NoTokens,     ///< no initial tokens
     TokensLess,   ///< one initial token, and slot, less

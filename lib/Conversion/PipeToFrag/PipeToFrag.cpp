@@ -163,16 +163,6 @@ LogicalResult KernelLowering::convertOp(Operation *op) {
 namespace {
 
 struct PipeToFrag : public attn::impl::PipeToFragBase<PipeToFrag> {
-  /// A merge kernel is launched with the struct of the kernel that it follows.
-  static void shareParameters(MutableArrayRef<KernelOp> kernels,
-                              MutableArrayRef<frag::KernelOp> made) {
-    for (auto [kernel, merge] : llvm::zip(kernels, made))
-      if (auto merged = kernel.getMergeOfAttr())
-        for (frag::KernelOp other : made)
-          if (other.getSymName() == merged.getValue())
-            merge.setParamsBytes(other.getParamsBytes());
-  }
-
   void runOnOperation() override {
     SmallVector<KernelOp> kernels(getOperation().getOps<KernelOp>());
     SmallVector<frag::KernelOp> made;
@@ -186,7 +176,12 @@ struct PipeToFrag : public attn::impl::PipeToFragBase<PipeToFrag> {
       }
       made.push_back(*result);
     }
-    shareParameters(kernels, made);
+    // A kernel and its merge kernel are launched with one parameter struct.
+    for (auto [kernel, result] : llvm::zip_equal(kernels, made))
+      if (FlatSymbolRefAttr of = kernel.getMergeOfAttr())
+        for (frag::KernelOp other : made)
+          if (other.getSymName() == of.getValue())
+            result.setParamsBytes(other.getParamsBytes());
     for (KernelOp kernel : kernels)
       kernel.erase();
     for (VariantOp variant :

@@ -112,7 +112,7 @@
 // CHECK: frag.pack {{.*}} -> <64x128xbf16, #frag.layout<"wgmma_c", warps = 4>>
 // CHECK-NEXT: frag.quad_transpose {{.*}} -> <64x128xbf16, #frag.layout<"quad16", warps = 4>>
 
-// One role beside it: no barriers, no maps.
-// CHECK-LABEL: frag.kernel @prefill_merge threads 256 smem 0 params 200
+// One role beside it: no barriers, no maps, but the same parameter struct.
+// CHECK-LABEL: frag.kernel @prefill_merge threads 256 smem 0 params 640
 // CHECK-NOT: frag.role_dispatch
 // CHECK: #frag.layout<"mma_c", warps = 8>

@@ -122,7 +122,7 @@ TEST_F(TensorMap, GroupsOfHeads) {
       [](const attn_fake_launch *launch, void *user) {
         auto *bytes = static_cast<const char *>(launch->params);
         static_cast<HostKernel *>(user)->params.emplace_back(
-            bytes, bytes + launch->params_bytes);
+            bytes, bytes + HostKernel::paramsBytes);
       },
       &host);
   TinyProblem problem({5, 1}, {7, 30});
@@ -165,7 +165,7 @@ TEST_F(TensorMap, EveryFormatAndAnyOrderOfDimensions) {
         [](const attn_fake_launch *launch, void *user) {
           auto *bytes = static_cast<const char *>(launch->params);
           static_cast<HostKernel *>(user)->params.emplace_back(
-              bytes, bytes + launch->params_bytes);
+              bytes, bytes + HostKernel::paramsBytes);
         },
         &host);
     f.close();
