@@ -2,7 +2,8 @@
 //
 // Sources of the maps: the fragment figures of mma.m16n8k16 and of
 // wgmma.m64nNk16 in the PTX manual.  A warpgroup is four mma warps stacked, so
-// the wgmma entries differ only in how many warps they take.
+// the wgmma entries differ only in how many warps they take.  quad16 and row_c
+// belong to no instruction: they make accesses to memory wide.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,6 +62,16 @@ const std::vector<Atom> &attn::layout::knownAtoms() {
        32,
        {{0, 1}, {0, 2}, {0, 4}, {8, 0}},
        {{0, 8}, {0, 16}, {1, 0}, {2, 0}, {4, 0}},
+       WarpRule::StackRows,
+       1},
+      // Tiles that meet no product: four neighbouring columns a lane, half a
+      // warp a row.
+      {"row_c",
+       32,
+       2,
+       64,
+       {{0, 1}, {0, 2}},
+       {{0, 4}, {0, 8}, {0, 16}, {0, 32}, {1, 0}},
        WarpRule::StackRows,
        1},
   };

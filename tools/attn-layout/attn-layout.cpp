@@ -25,9 +25,10 @@ int main(int argc, char **argv) {
   std::string name;
   unsigned rows = 0, cols = 0, warps = 1, swizzle = 128, bytes = 2;
   bool colMajor = false;
-  app.add_option("name", name,
-                 "layout (mma_c, mma_a, mma_b, wgmma_c, wgmma_a, quad16) or "
-                 "'shared' for a swizzled shared tile")
+  app.add_option(
+         "name", name,
+         "layout (mma_c, mma_a, mma_b, wgmma_c, wgmma_a, quad16, row_c) "
+         "or 'shared' for a swizzled shared tile")
       ->required();
   app.add_option("rows", rows, "rows of the tile")->required();
   app.add_option("cols", cols, "columns of the tile")->required();

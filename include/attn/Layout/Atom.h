@@ -68,7 +68,7 @@ struct Atom {
   LinearMap map(unsigned warps) const;
 };
 
-/// mma_c, mma_a, mma_b, wgmma_c, wgmma_a, quad16.
+/// mma_c, mma_a, mma_b, wgmma_c, wgmma_a, quad16, row_c.
 const std::vector<Atom> &knownAtoms();
 
 /// Null with "unknown layout 'x' (known: ...)" in `error`.

@@ -4,7 +4,7 @@
 // indices, the fields of a record by index, and the loops over key blocks as
 // scf.for over their borders.  A schedule with more roles gets them by
 // pipe-split-roles, which cuts this one where channels run through it; a merge
-// kernel keeps it.
+// kernel keeps it, and takes the rows of a record in turns (MergeRows.cpp).
 //
 //   attn.for_work %plan (%req, ...) { B }
 //   ->
@@ -25,6 +25,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "MergeRows.h"
 #include "VisitLoop.h"
 #include "attn/Conversion/Passes.h"
 
@@ -118,8 +119,8 @@ static void convertWork(Operation *op, Value plan, Block *work,
                         pipe::ScheduleAttr schedule, bool merges) {
   OpBuilder b(op);
   Location loc = op->getLoc();
-  auto roles =
-      pipe::RolesOp::create(b, loc, b.getArrayAttr({oneRole(schedule)}), 1);
+  pipe::RoleAttr all = merges ? mergeRole(b.getContext()) : oneRole(schedule);
+  auto roles = pipe::RolesOp::create(b, loc, b.getArrayAttr({all}), 1);
   Block *role = b.createBlock(&roles.getBodies()[0]);
 
   Value none = constantI32(b, loc, -1);
@@ -143,6 +144,8 @@ static void convertWork(Operation *op, Value plan, Block *work,
   moveBody(work, after, after->end(), item.getResults());
   b.setInsertionPointToEnd(after);
   scf::YieldOp::create(b, loc, ValueRange{word});
+  if (merges)
+    takeRowsInTurns(after);
   (void)role;
   op->erase();
 }

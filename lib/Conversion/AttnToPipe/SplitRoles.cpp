@@ -34,6 +34,7 @@
 
 #include "CopyGroup.h"
 #include "HandOut.h"
+#include "RowParts.h"
 #include "attn/Conversion/Passes.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -226,29 +227,10 @@ void Splitter::takeReplicas() {
   Value rank =
       roles.getBodies()[roles.indexOf(compute.getName())].front().getArgument(
           0);
-  auto share = [&](Type type) -> Type {
-    if (auto tile = dyn_cast<TileType>(type); tile && tile.getRows() == tileQ)
-      return TileType::get(type.getContext(), tileQ / parts, tile.getCols(),
-                           tile.getElement());
-    if (auto vec = dyn_cast<RowVecType>(type); vec && vec.getRows() == tileQ)
-      return RowVecType::get(type.getContext(), tileQ / parts,
-                             vec.getElement());
-    return type;
-  };
-  // All tiles but those that channels hold have the item's rows.
-  for (Operation &top : *item) {
-    if (isOfLoad(&top))
-      continue;
-    top.walk([&](Operation *op) {
-      if (isa<pipe::WaitOp, pipe::AcquireOp>(op))
-        return;
-      for (Value result : op->getResults())
-        result.setType(share(result.getType()));
-      for (Region &region : op->getRegions())
-        for (BlockArgument arg : region.getArguments())
-          arg.setType(share(arg.getType()));
-    });
-  }
+  RowParts share{tileQ, parts};
+  for (Operation &top : *item)
+    if (!isOfLoad(&top))
+      share.retype(&top);
   auto useSlice = [&](Value whole, Operation *slice) {
     whole.replaceUsesWithIf(slice->getResult(0), [&](OpOperand &use) {
       return use.getOwner() != slice && !copies->isAncestor(use.getOwner());
@@ -256,13 +238,12 @@ void Splitter::takeReplicas() {
   };
   for (RowMapOp rows : llvm::make_early_inc_range(item->getOps<RowMapOp>())) {
     b.setInsertionPointAfter(rows);
-    Type type = RowsType::get(b.getContext(), tileQ / parts);
-    useSlice(rows, SliceRowsOp::create(b, loc, type, rows, rank, parts));
+    useSlice(rows, share.slice(b, loc, rows, rank));
   }
   for (pipe::WaitOp wait : visits.thenBlock()->getOps<pipe::WaitOp>()) {
     b.setInsertionPointAfter(wait);
     Value tile = wait.getPayload();
-    useSlice(tile, SliceTileOp::create(b, loc, share(tile.getType()), tile,
+    useSlice(tile, SliceTileOp::create(b, loc, share.of(tile.getType()), tile,
                                        rank, parts));
   }
 }

@@ -83,7 +83,7 @@ mlir::FailureOr<pipe::ScheduleAttr> getPipeSchedule(KernelOp kernel,
 
 /// True if the schedule cuts kernels into several roles.
 bool hasRoles(pipe::ScheduleAttr schedule);
-/// The one role that a kernel has before it is cut, and a merge kernel keeps.
+/// The one role that a kernel has before it is cut.
 pipe::RoleAttr oneRole(pipe::ScheduleAttr schedule);
 
 /// The schedule's name of a load ("load_query", "load_kv") and of the channel

@@ -19,18 +19,24 @@
 
 namespace attn {
 
+/// Who multiplies the tiles of a role: they lie as the unit needs it, and those
+/// that meet no product as memory does.
+enum class Unit { None, Mma, Wgmma };
+
 /// Who runs the text that is being written: the CTA, or a replica of a role.
 struct RoleInfo {
   pipe::RoleAttr attr;
-  int32_t warps = 0;  ///< of a replica
-  mlir::Value rank;   ///< of the replica; null if there is one
-  bool async = false; ///< products are wgmma, and tiles lie as they need it
+  int32_t warps = 0; ///< of a replica
+  mlir::Value rank;  ///< of the replica; null if there is one
+  Unit unit = Unit::None;
   int32_t voteBarrier = 0; ///< first named barrier of its votes, 0: none yet
   int32_t turnBarrier = 0; ///< first one of its turns, 0: it takes none
   mlir::Value nextRank;    ///< whose turn comes after the own
 
   llvm::StringRef name() const { return attr.getName().getValue(); }
   int32_t replicas() const { return attr.getReplicas(); }
+  /// Do products go on beside the threads?
+  bool async() const { return unit == Unit::Wgmma; }
 };
 
 /// A slot of a channel: its tile in shared memory.

@@ -11,7 +11,7 @@
 //   pipe.done               -> nothing: the wait that gave it stands before
 //
 // Three things differ between kernels, each behind one name: how slots go from
-// role to role (Channels), which unit multiplies (RoleInfo::async) and which
+// role to role (Channels), which unit multiplies (RoleInfo::unit) and which
 // engine copies (the agent of an issue).  All else is the same text.
 //
 // Invariant: the old kernel is only read; it is erased when all went well.

@@ -26,7 +26,7 @@ Value KernelLowering::queryOperand(QKOp op) {
   if (Value query = mapping.lookupOrNull(op.getQuery()))
     return query;
   auto slot = slots.find(op.getQuery());
-  if (slot == slots.end() || !role.async)
+  if (slot == slots.end() || !role.async())
     return {};
   auto ring = cast<frag::RingType>(slot->second.ring.getType());
   auto type =
@@ -43,7 +43,7 @@ FailureOr<KernelLowering::Product> KernelLowering::productOf(Operation *op) {
     Value query = queryOperand(qk);
     if (key == slots.end() || !query)
       return op->emitOpError()
-             << "needs Q in " << (role.async ? "a slot" : "registers")
+             << "needs Q in " << (role.async() ? "a slot" : "registers")
              << " and K in a slot";
     return Product{query, key->second, frag::BOrder::NK, Value()};
   }
@@ -81,7 +81,7 @@ FailureOr<Value> KernelLowering::startProduct(Operation *op) {
 /// A product that is not issued is done where it stands.
 LogicalResult KernelLowering::multiply(Operation *op) {
   Location loc = op->getLoc();
-  if (role.async) {
+  if (role.async()) {
     FailureOr<Value> started = startProduct(op);
     if (failed(started))
       return failure();

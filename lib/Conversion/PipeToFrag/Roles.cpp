@@ -62,13 +62,14 @@ LogicalResult KernelLowering::convertRole(pipe::RolesOp op, unsigned index) {
   role = RoleInfo();
   role.attr = op.getRole(index);
   role.warps = role.attr.getWarps();
-  // The unit that multiplies decides how tiles lie.
   body.walk([&](Operation *inner) {
-    if (isa<QKOp, PVOp>(inner))
-      role.async |= frag::wgmmaColumns(
-                        schedule.getAtom(isa<QKOp>(inner) ? "qk" : "pv")) != 0;
+    if (!isa<QKOp, PVOp>(inner))
+      return;
+    StringRef atom = schedule.getAtom(isa<QKOp>(inner) ? "qk" : "pv");
+    role.unit =
+        std::max(role.unit, frag::wgmmaColumns(atom) ? Unit::Wgmma : Unit::Mma);
   });
-  if (role.async && launched.empty())
+  if (role.async() && launched.empty())
     return op.emitOpError() << "role '" << role.name()
                             << "' multiplies by wgmma but is the only one, "
                                "which is not built for level L3";

@@ -136,11 +136,13 @@ Value KernelLowering::complete(Value rowVec, Location loc) {
 
 /// wgmma has the same atoms, for the four warps of a warpgroup alone.
 StringRef KernelLowering::layoutName(Holding holding) const {
+  if (role.unit == Unit::None)
+    return "row_c";
   switch (holding) {
   case Holding::Accumulator:
-    return role.async ? "wgmma_c" : "mma_c";
+    return role.async() ? "wgmma_c" : "mma_c";
   case Holding::OperandA:
-    return role.async ? "wgmma_a" : "mma_a";
+    return role.async() ? "wgmma_a" : "mma_a";
   case Holding::Transposed:
     return "quad16";
   }

@@ -29,7 +29,7 @@ LogicalResult KernelLowering::convert(pipe::CommitOp op) {
 LogicalResult KernelLowering::convert(pipe::WaitOp op) {
   SlotTile slot = channels->wait(op);
   slots[op.getSlot()] = slot;
-  if (role.async || !holdsQueries(op.getChannel())) {
+  if (role.async() || !holdsQueries(op.getChannel())) {
     slots[op.getPayload()] = slot;
     return success();
   }
@@ -68,7 +68,7 @@ LogicalResult KernelLowering::convert(pipe::RecvOp op) {
 
 LogicalResult KernelLowering::convert(SliceTileOp op) {
   auto slot = slots.find(op.getTile());
-  if (slot == slots.end() || !role.async)
+  if (slot == slots.end() || !role.async())
     return op.emitOpError("needs a tile in a slot, as operand of wgmma");
   auto tile = op.getResult().getType();
   auto ring = cast<frag::RingType>(slot->second.ring.getType());

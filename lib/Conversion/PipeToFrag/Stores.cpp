@@ -66,7 +66,8 @@ LogicalResult KernelLowering::convert(StoreOp op) {
         regType(type.getRows(), type.getCols(), element, Holding::Accumulator),
         tile);
     // Eight neighbouring columns a lane: fewer and wider stores.
-    if (kernel.getSchedule()->getEpilogue() == "quad_transpose") {
+    if (kernel.getSchedule()->getEpilogue() == "quad_transpose" &&
+        role.unit != Unit::None) {
       Type moved =
           regType(type.getRows(), type.getCols(), element, Holding::Transposed);
       if (!moved)

@@ -73,6 +73,17 @@ TEST(Atom, Quad16HoldsSixteenBytesOfARow) {
       }
 }
 
+// A warp's access to two rows is two runs of 256 bytes of f32.
+TEST(Atom, RowCHoldsHalfAWarpARow) {
+  for (unsigned thread = 0; thread < 256; ++thread)
+    for (unsigned reg = 0; reg < 32; ++reg) {
+      unsigned lane = thread % 32, step = reg / 8, panel = reg / 4 % 2;
+      EXPECT_EQ(at("row_c", 64, 128, 8, thread, reg),
+                (Coord{16 * step + 2 * (thread / 32) + lane / 16,
+                       64 * panel + 4 * (lane % 16) + reg % 4}));
+    }
+}
+
 TEST(Atom, EveryAtomIsABijectionWithDisjointBits) {
   for (const Atom &atom : knownAtoms()) {
     EXPECT_EQ(atom.laneBasis.size(), laneBits) << atom.name;
@@ -94,6 +105,6 @@ TEST(Atom, UnknownNameListsTheKnownOnes) {
   std::string error;
   EXPECT_EQ(findAtom("mma_d", error), nullptr);
   EXPECT_EQ(error, "unknown layout 'mma_d' (known: mma_c, mma_a, mma_b, "
-                   "wgmma_c, wgmma_a, quad16)");
+                   "wgmma_c, wgmma_a, quad16, row_c)");
   EXPECT_NE(findAtom("mma_c", error), nullptr);
 }

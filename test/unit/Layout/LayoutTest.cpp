@@ -29,6 +29,8 @@ const Case cases[] = {
     {"wgmma_a", 128, 96, 4},
     {"quad16", 128, 128, 8},
     {"quad16", 64, 96, 2},
+    {"row_c", 64, 128, 8},
+    {"row_c", 96, 192, 16},
     {"mma_c", 96, 24, 2, GridOrder::ColMajor},
     {"mma_b", 64, 48, 4, GridOrder::ColMajor},
 };
@@ -225,5 +227,5 @@ TEST(Layout, ErrorsCarryTheNumbers) {
             "tile is 1048576 x 64");
   EXPECT_EQ(errorOf("tile", 16, 8, 1),
             "unknown layout 'tile' (known: mma_c, mma_a, mma_b, wgmma_c, "
-            "wgmma_a, quad16)");
+            "wgmma_a, quad16, row_c)");
 }
