@@ -1,7 +1,7 @@
 """Prefill beside PyTorch's kernels, in one process on one GPU.
 
     prefill.py BUNDLES OUT [--dims 64,128 --masks dense,causal --seqs 512,...,16384]
-               [--prototype FOLDER]
+               [--scores plain,softcap,alibi] [--flex] [--ragged] [--prototype FOLDER]
 
 A cell is (head dim, mask, tokens a request) with 16k tokens and a hidden size of
 2048 in all.  In each: random inputs, the output poisoned, every candidate compared
@@ -9,6 +9,10 @@ with a float32 reference on a sample of heads and rows; then each candidate runs
 alone (25 ms to settle, 50 ms timed by events), in random order, in 3 rounds; the
 figure is the median.  A power-limited GPU makes anything shorter a lie.
 
+--flex adds FlexAttention, compiled for the shape; --ragged times batches of uneven lengths
+(Zipf, 16k tokens in all) of 16/16 and 32/8 heads, which count as TFLOP/s of visible pairs.
+
+BUNDLES holds NAME.attn (names of kernels.py), and NAME@LABEL.attn for variants to compare.
 --prototype: a folder with the hand-generated kernels (NAME.json, NAME.cubin) that the
 compiler is held against.
 
@@ -18,6 +22,7 @@ ratio to the fastest peer.
 
 import argparse
 import ctypes
+import functools
 import json
 import pathlib
 import random
@@ -38,6 +43,15 @@ LIMIT = {"bf16": 4e-3, "f16": 6e-4}
 PEERS = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}
 
 
+CAP = 50.0
+
+
+@functools.lru_cache(None)
+def alibi_slopes(heads):
+    """ALiBi's slopes, 2^(-8 (h + 1) / heads)."""
+    return torch.exp2(-8.0 * torch.arange(1, heads + 1, device="cuda") / heads)
+
+
 class Ours:
     """One specialisation of a bundle on tensors of shape [batch, heads, tokens, dim]."""
 
@@ -46,11 +60,14 @@ class Ours:
         self.kernel = attn_mlir.Kernel(device, bundle, "prefill", specialisation=index)
         self.plan = attn_mlir.Plan(self.kernel)
         self.plan.plan(q_lens=[tokens] * batch, kv_lens=[k.shape[2]] * batch)
-        self.args = [tensor.transpose(1, 2) for tensor in (q, k, v, o)] + [lse.transpose(1, 2)]
-        self.stream = torch.cuda.current_stream().cuda_stream
+        # A table of a head each: the slopes of ALiBi.
+        tables = {table.name: alibi_slopes(q.shape[1]) for table in self.kernel.info.tables}
+        self.launch = self.plan.bind(*(tensor.transpose(1, 2) for tensor in (q, k, v, o, lse)),
+                                     tables=tables,
+                                     stream=torch.cuda.current_stream().cuda_stream)
 
     def __call__(self):
-        self.plan.run(*self.args, stream=self.stream)
+        self.launch()
 
 
 class Prototype:
@@ -112,7 +129,29 @@ class Prototype:
             torch.cuda.current_stream().cuda_stream, ctypes.addressof(self.args), 0))
 
 
-def errors(o, lse, q, k, v, mask, window):
+def flex(q, k, v, mask, score, window):
+    """FlexAttention for the shape, compiled; a call."""
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+    tokens, slope = q.shape[2], alibi_slopes(q.shape[1])
+
+    def visible(b, h, i, j):
+        near = i >= j
+        return near & (i - j < window) if mask == "window" else near
+
+    def softcap(s, b, h, i, j):
+        return CAP * torch.tanh(s / CAP)
+
+    def alibi(s, b, h, i, j):
+        return s + slope[h] * (j - i)
+
+    block_mask = None if mask == "dense" else create_block_mask(visible, None, None, tokens, tokens,
+                                                                device="cuda")
+    compiled = torch.compile(flex_attention, dynamic=False)
+    modifier = {"plain": None, "softcap": softcap, "alibi": alibi}[score]
+    return lambda: compiled(q, k, v, score_mod=modifier, block_mask=block_mask)
+
+
+def errors(o, lse, q, k, v, mask, window, score="plain"):
     """Relative error of the output and largest LSE error, on a sample of heads and rows."""
     batch, heads, tokens, dim = q.shape
     rows = torch.randperm(tokens, device="cuda")[:256]
@@ -123,6 +162,10 @@ def errors(o, lse, q, k, v, mask, window):
         keys, values = k[b, h // group].float(), v[b, h // group].float()
         scores = q[b, h, rows].float() @ keys.T * dim ** -0.5
         position = torch.arange(tokens, device="cuda")
+        if score == "softcap":
+            scores = CAP * torch.tanh(scores / CAP)
+        if score == "alibi":
+            scores += alibi_slopes(heads)[h] * (position[None] - rows[:, None])
         if mask != "dense":
             hidden = position[None] > rows[:, None]
             if mask == "window":
@@ -185,12 +228,16 @@ def cell(device, options, dim, mask, seq, element, score):
         except (RuntimeError, attn_mlir.AttnError) as error:
             skipped[name] = str(error)[:200]
 
-    path = options.bundles / (kernels.name(dim, mask, heads, heads, element, score) + ".attn")
-    bundle = attn_mlir.Bundle(str(path)) if path.exists() else None
-    for index, form in enumerate(bundle.kernel("prefill").specialisations if bundle else []):
-        if form.target != "cpu":
-            try_add(f"ours {form.target} #{index}",
-                    lambda i=index: Ours(device, bundle, i, q, k, v, o, lse))
+    name = kernels.name(dim, mask, heads, heads, element, score)
+    for path in [options.bundles / f"{name}.attn", *sorted(options.bundles.glob(f"{name}@*.attn"))]:
+        if not path.exists():
+            continue
+        bundle = attn_mlir.Bundle(str(path))
+        label = path.stem.partition("@")[2]
+        for index, form in enumerate(bundle.kernel("prefill").specialisations):
+            if form.target != "cpu":
+                try_add(f"ours {form.target} #{index} {label}".strip(),
+                        lambda b=bundle, i=index: Ours(device, b, i, q, k, v, o, lse))
     if options.prototype and element == "bf16" and score == "plain" and mask != "window":
         for meta in sorted(options.prototype.glob("*.json")):
             facts = json.loads(meta.read_text())
@@ -209,16 +256,23 @@ def cell(device, options, dim, mask, seq, element, score):
     if score == "plain" and mask != "window":
         for name, backend in PEERS.items():
             try_add(name, lambda b=backend: peer(b))
+    if options.flex:
+        def flex_peer():
+            run = flex(q, k, v, mask, score, 1024)
+
+            def call():
+                result["o"] = run()
+            return call
+        try_add("flex", flex_peer)
     wrong = {}
     for name, call in calls:
         o.fill_(float("nan"))
         lse.fill_(float("nan"))
         call()
         torch.cuda.synchronize()
-        own = name not in PEERS
+        own = name not in PEERS and name != "flex"
         got = o if own else result["o"]
-        error = (0.0, 0.0) if score != "plain" else errors(got, lse if own else None, q, k, v, mask,
-                                                           1024)
+        error = errors(got, lse if own else None, q, k, v, mask, 1024, score)
         ok = error[0] <= LIMIT[element] and error[1] <= 2e-3 and not bool(got.isnan().any())
         wrong[name] = (*error, ok)
     times = milliseconds(calls, options.rounds)
@@ -226,7 +280,7 @@ def cell(device, options, dim, mask, seq, element, score):
     if mask == "window":
         pairs -= max(0, seq - 1024) * (seq - 1024 + 1) / 2
     flops = 4 * batch * heads * dim * pairs
-    peers = [times[name] for name in times if name in PEERS]
+    peers = [times[name] for name in times if name in PEERS or name == "flex"]
     records = []
     for name, ms in sorted(times.items(), key=lambda item: item[1]):
         error, lse_error, ok = wrong[name]
@@ -243,6 +297,51 @@ def cell(device, options, dim, mask, seq, element, score):
         records.append({"candidate": name, "dim": dim, "mask": mask, "score": score,
                         "element": element, "seq": seq, "error": reason})
     return records
+
+
+def zipf(count, total, longest, seed=1):
+    """Lengths whose frequencies follow Zipf's law, `total` tokens in all."""
+    source = random.Random(seed)
+    lengths = [int(longest / source.uniform(1, longest / 64)) for _ in range(count)]
+    scale = total / sum(lengths)
+    return [max(1, int(length * scale)) for length in lengths]
+
+
+def ragged(device, options, mask, heads, kv_heads, lengths):
+    """One kernel of head dim 128 on a batch of uneven lengths, against float32 a request."""
+    path = options.bundles / (kernels.name(128, mask, heads, kv_heads, storage="ragged") + ".attn")
+    if not path.exists():
+        return []
+    total = sum(lengths)
+    q, o = (torch.randn(total, heads, 128, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    k, v = (torch.randn(total, kv_heads, 128, device="cuda", dtype=torch.bfloat16)
+            for _ in range(2))
+    lse = torch.empty(total, heads, device="cuda")
+    with attn_mlir.Bundle(str(path)) as bundle, \
+            attn_mlir.Kernel(device, bundle, "prefill", target="sm_90a",
+                             q_len=max(lengths), kv_len=max(lengths)) as kernel, \
+            attn_mlir.Plan(kernel) as plan:
+        plan.plan(q_lens=lengths, kv_lens=lengths)
+        launch = plan.bind(q, k, v, o, lse, stream=torch.cuda.current_stream().cuda_stream)
+        o.fill_(float("nan"))
+        launch()
+        torch.cuda.synchronize()
+        worst, begin = (0.0, 0.0), 0
+        for length in lengths:
+            part = slice(begin, begin + length)
+            got = [t[part].transpose(0, 1)[None] for t in (o, lse, q, k, v)]
+            worst = tuple(map(max, worst, errors(*got, mask, 1024)))
+            begin += length
+        ms = milliseconds([("ours", launch)], options.rounds)["ours"]
+    pairs = sum(n * n if mask == "dense" else n * (n + 1) / 2 for n in lengths)
+    tflops = 4 * heads * 128 * pairs / ms * 1e-9
+    ok = worst[0] <= LIMIT["bf16"] and worst[1] <= 2e-3 and not bool(o.isnan().any())
+    label = f"{len(lengths)} requests of {min(lengths)} to {max(lengths)}"
+    print(f"bf16 d128 {mask} {heads}/{kv_heads} heads, {label}: {ms:.3f} ms {tflops:.1f} TFLOP/s "
+          f"{'' if ok else f'WRONG {worst}'}", flush=True)
+    return [{"candidate": "ours ragged", "dim": 128, "mask": mask, "heads": heads,
+             "kv_heads": kv_heads, "lengths": lengths, "ms": ms, "tflops": tflops,
+             "error": worst[0], "lse_error": worst[1], "ok": ok}]
 
 
 def main():
@@ -262,6 +361,8 @@ def main():
     parser.add_argument("--elements", type=names, default=["bf16"])
     parser.add_argument("--seqs", type=numbers, default=[512, 1024, 2048, 4096, 8192, 16384])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--flex", action="store_true")
+    parser.add_argument("--ragged", action="store_true")
     parser.add_argument("--prototype", type=pathlib.Path)
     options = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -277,6 +378,12 @@ def main():
                         for seq in options.seqs:
                             records += cell(device, options, dim, mask, seq, element, score)
                             (options.out / "prefill.json").write_text(json.dumps(records, indent=1))
+        if options.ragged:
+            for mask in options.masks:
+                for heads, kv_heads in ((16, 16), (32, 8)):
+                    for lengths in ([4096] * 4, [16384], zipf(24, 16384, 8192)):
+                        records += ragged(device, options, mask, heads, kv_heads, lengths)
+            (options.out / "prefill.json").write_text(json.dumps(records, indent=1))
     return not all(record.get("ok", False) for record in records if "ms" in record)
 
 

@@ -6,7 +6,8 @@
 //            same, else for each head
 //   pieces   tiles cut into splits, with cost; sorted by (cost, order)
 //   plan     pieces replicated over the heads, slots and merges filled in;
-//            a section of heads after the other
+//            a section of heads after the other, head by head where the cost
+//            is one
 //
 // Balance: with L = total cost / workers no piece should cost more than about
 // L.  A split holds max(L - cost of a full tile's rows, L / 2) worth of keys,
@@ -444,9 +445,8 @@ private:
       bool own = counts.copies == 1;
       int32_t copy0 = own ? 0 : sectionBegin(s) * headsOfKv();
       int32_t copy1 = own ? 1 : sectionBegin(s + 1) * headsOfKv();
-      for (int32_t i = own && s ? sectionEnds[s - 1] : 0; i < sectionEnds[s];
-           ++i)
-        next = emitPiece(int32_t(uint32_t(keys[i])), copy0, copy1, next);
+      next = emitSection(own && s ? sectionEnds[s - 1] : 0, sectionEnds[s],
+                         copy0, copy1, next);
     }
     uint32_t itemCount = uint32_t(next - items);
     for (int32_t r = 0; r < p.batch; ++r)
@@ -473,6 +473,26 @@ private:
     summary.items = itemCount;
     summary.merges = mergeCount;
     summary.slots = slotCount;
+  }
+
+  /// The items of keys [begin, end) for the heads [copy0, copy1).  Pieces of one
+  /// cost come head by head: items that run at the same time then read the same
+  /// keys, and nothing is lost in balance.
+  attn_work_item *emitSection(int32_t begin, int32_t end, int32_t copy0,
+                              int32_t copy1, attn_work_item *next) const {
+    for (int32_t run = begin; run < end;) {
+      int32_t stop = run + 1;
+      while (stop < end && keys[stop] >> 32 == keys[run] >> 32)
+        ++stop;
+      // As many heads at once as follow each other for one piece.
+      int32_t together = stop - run == 1 ? copy1 - copy0 : 1;
+      for (int32_t copy = copy0; copy < copy1; copy += together)
+        for (int32_t i = run; i < stop; ++i)
+          next = emitPiece(int32_t(uint32_t(keys[i])), copy, copy + together,
+                           next);
+      run = stop;
+    }
+    return next;
   }
 
   /// The items of a piece for the heads [copy0, copy1).

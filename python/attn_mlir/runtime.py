@@ -33,7 +33,7 @@ from .tensors import Tensor
 from .values import (Table, bind_params, bind_tables, check_device, int32, lengths,
                      pointer_to)
 
-__all__ = ["AttnError", "Bundle", "Device", "Kernel", "Plan", "PlanInfo", "Status", "Table",
+__all__ = ["AttnError", "Bundle", "Device", "Kernel", "Launch", "Plan", "PlanInfo", "Status", "Table",
            "merge_states"]
 
 
@@ -179,6 +179,25 @@ class _Batch:
         return ends
 
 
+class Launch:
+    """A kernel, a plan and their arguments, ready to run; from Plan.bind.
+
+    Calling it enqueues the kernel and returns; nothing is checked but that the plan
+    is still the one that it was bound for.
+    """
+
+    def __init__(self, plan, args, stream, keep):
+        self._plan, self._args, self._stream, self._keep = plan, args, stream, keep
+        self._batch = plan._batch
+
+    def __call__(self):
+        plan = self._plan
+        if plan._batch is not self._batch:
+            raise invalid("the plan was built anew after the launch was bound")
+        plan._stream = self._stream
+        lib.attnrt_run(plan.kernel.handle, plan.handle, byref(self._args), self._stream)
+
+
 class Plan(Handle):
     """Work lists of a kernel for one batch shape, built anew by every `plan`.
 
@@ -280,7 +299,7 @@ class Plan(Handle):
         return raw
 
     def run(self, q, k, v, o, lse=None, *, scale=None, params=None, tables=None, stream=None):
-        """Computes attention into `o` and, unless None, `lse`.
+        """Computes attention into `o` and, unless None, `lse`: `bind`, and one call.
 
         scale    None: the kernel's default, 1 / sqrt(dim)
         params, tables   None: those of `plan`
@@ -292,6 +311,14 @@ class Plan(Handle):
         where it is written, strides or addresses that the specialisation does not take,
         a missing param or table, and values other than those that the plan was narrowed
         with.
+        """
+        self.bind(q, k, v, o, lse, scale=scale, params=params, tables=tables, stream=stream)()
+
+    def bind(self, q, k, v, o, lse=None, *, scale=None, params=None, tables=None, stream=None):
+        """Checks the arguments of `run` once; returns a Launch to be called often.
+
+        Arguments and errors are those of `run`.  The Launch keeps the tensors and is good
+        until the plan is built anew or closed.
         """
         if self._batch is None:
             raise invalid("plan was not built")
@@ -319,8 +346,7 @@ class Plan(Handle):
         args.tables, args.table_count, tensors = bind_tables(
             info, self.kernel.device, batch.tables if tables is None else tables, pointer)
         keep += tensors
-        self._stream = pointer
-        lib.attnrt_run(self.kernel.handle, self.handle, byref(args), pointer)
+        return Launch(self, args, pointer, keep)
 
     def _argument(self, name, tensor, heads, width, tokens, element, written):
         """Checks a tensor against the kernel and the plan; what C cannot see."""

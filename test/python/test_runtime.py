@@ -284,6 +284,21 @@ class Running(Base):
         self.assertEqual(caught.exception.text,
                          "plan was made with version 0 of table 'limit' but version 1 was passed")
 
+    def test_bound_launches(self):
+        _, plan = self.open()
+        first, second = Problem([3], [5]), Problem([3], [5])
+        plan.plan([3], [5])
+        launches = [plan.bind(*p.tensors(), tables={"temp": p.temp}) for p in (first, second)]
+        for launch in launches * 2:
+            launch()
+        first.check(self)
+        second.check(self)
+        plan.plan([3], [5])
+        with self.assertRaises(AttnError) as caught:
+            launches[0]()
+        self.assertEqual(caught.exception.text,
+                         "the plan was built anew after the launch was bound")
+
     def test_closing_in_any_order(self):
         bundle, device = Bundle(PATH), Device("cpu")
         kernel = Kernel(device, bundle, "tiny", element="f32", output="f32", target="cpu")

@@ -120,7 +120,26 @@ void Barriers::begin() {
     frag::InitOp::create(b, storage.front().getLoc(), storage);
 }
 
-void Barriers::enter(const RoleInfo &info) {
+/// A role is at the ends of a channel that the declaration says.
+LogicalResult Barriers::checkEnds(Block &body) {
+  WalkResult result = body.walk([&](Operation *op) {
+    SmallVector<unsigned> moved;
+    movedBy(op, moved);
+    for (unsigned i : moved) {
+      pipe::ChannelOp channel = channels[i / sides].op;
+      if (at(i))
+        continue;
+      op->emitOpError() << "role '" << role.name() << "' is no "
+                        << (i % sides == Consume ? "consumer" : "producer")
+                        << " of channel '" << channel.getName() << "'";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult Barriers::enter(const RoleInfo &info, Block &body) {
   role = info;
   positions.clear();
   for (auto [i, channel] : llvm::enumerate(channels)) {
@@ -137,6 +156,7 @@ void Barriers::enter(const RoleInfo &info) {
     add(reads, depth, channel.op.getInitial() != 0 ? 1 : 0);
     add(writes && channel.joined, 1, 0);
   }
+  return checkEnds(body);
 }
 
 void Barriers::movedBy(Operation *op, SmallVectorImpl<unsigned> &moved) {

@@ -62,7 +62,9 @@ public:
   virtual mlir::LogicalResult declare(pipe::ChannelOp op) = 0;
   /// All are declared, the roles part follows.
   virtual void begin() {}
-  virtual void enter(const RoleInfo &role) {}
+  virtual mlir::LogicalResult enter(const RoleInfo &role, mlir::Block &body) {
+    return mlir::success();
+  }
 
   /// Can an operation of the agent fill or read slots?
   virtual bool serves(pipe::Agent agent) const = 0;
@@ -142,7 +144,7 @@ public:
 
   mlir::LogicalResult declare(pipe::ChannelOp op) override;
   void begin() override;
-  void enter(const RoleInfo &role) override;
+  mlir::LogicalResult enter(const RoleInfo &role, mlir::Block &body) override;
   bool serves(pipe::Agent agent) const override {
     return agent == pipe::Agent::Tma || agent == pipe::Agent::Mma;
   }
@@ -168,6 +170,7 @@ private:
 
   void movedBy(mlir::Operation *op,
                llvm::SmallVectorImpl<unsigned> &moved) override;
+  mlir::LogicalResult checkEnds(mlir::Block &body);
   mlir::Value makeBars(pipe::ChannelOp op, llvm::StringRef what, int32_t slots,
                        int32_t lanes, int32_t count);
   unsigned indexOf(mlir::Value channel) const {

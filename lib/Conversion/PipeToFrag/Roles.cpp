@@ -84,8 +84,8 @@ LogicalResult KernelLowering::convertRole(pipe::RolesOp op, unsigned index) {
                                  registers < given ? frag::RegistersDir::Dec
                                                    : frag::RegistersDir::Inc,
                                  registers);
-  channels->enter(role);
-  if (failed(startTurns(body)) || failed(convertBlock(body.front())))
+  if (failed(channels->enter(role, body.front())) || failed(startTurns(body)) ||
+      failed(convertBlock(body.front())))
     return failure();
   // The queue is given back by whoever took from it.
   WalkResult takes = body.walk([](pipe::NextWorkOp work) {

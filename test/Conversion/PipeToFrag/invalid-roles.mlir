@@ -104,6 +104,52 @@ attn.kernel @payload(%q: !Q, %k: !K, %plan: !attn.plan) attributes {schedule = #
 #compute = #pipe.role<"compute", warps = 4, replicas = 1, regs = 0>
 #sched = #attn.schedule<tile_q = 64, tile_k = 64, pack = 1, kv_order = ascending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_rows", merge = "kernel", epilogue = "direct",
   pipe = #pipe.schedule<roles = [#pipe.role<"load", warps = 1, replicas = 1, regs = 0>], place = {default = "load"}, agents = {}, atoms = {qk = "wgmma.m64n64k16", pv = "wgmma.m64n64k16"}, channels = {}, skew = {}, handover = "none", persist = "dynamic", unroll = 1>>
+attn.kernel @not_producer(%q: !Q, %k: !K, %plan: !attn.plan) attributes {schedule = #sched} {
+  %kc = pipe.channel "k" from "load" to ["compute"] : !C
+  pipe.roles [#load, #compute] {
+  }, {
+    // expected-error @+1 {{role 'compute' is no producer of channel 'k'}}
+    %ks = pipe.acquire %kc : !C -> !slot
+  }
+  attn.return
+}
+
+// -----
+
+!Q = !attn.tensor<query, bf16, heads = 2, dim = 64, ragged>
+!K = !attn.tensor<key, bf16, heads = 2, dim = 64, ragged>
+!T = !attn.tile<64x64xbf16>
+!S = !attn.tile<64x64xf32>
+!C = !pipe.channel<!T, depth = 2>
+!slot = !pipe.slot<!T>
+!rows = !attn.rows<64>
+#load = #pipe.role<"load", warps = 1, replicas = 1, regs = 0>
+#compute = #pipe.role<"compute", warps = 4, replicas = 1, regs = 0>
+#sched = #attn.schedule<tile_q = 64, tile_k = 64, pack = 1, kv_order = ascending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_rows", merge = "kernel", epilogue = "direct",
+  pipe = #pipe.schedule<roles = [#pipe.role<"load", warps = 1, replicas = 1, regs = 0>], place = {default = "load"}, agents = {}, atoms = {qk = "wgmma.m64n64k16", pv = "wgmma.m64n64k16"}, channels = {}, skew = {}, handover = "none", persist = "dynamic", unroll = 1>>
+attn.kernel @not_consumer(%q: !Q, %k: !K, %plan: !attn.plan) attributes {schedule = #sched} {
+  %kc = pipe.channel "k" from "load" to ["compute"] : !C
+  pipe.roles [#load, #compute] {
+    // expected-error @+1 {{role 'load' is no consumer of channel 'k'}}
+    %kt, %ks = pipe.wait %kc : !C -> !T, !slot
+  }, {
+  }
+  attn.return
+}
+
+// -----
+
+!Q = !attn.tensor<query, bf16, heads = 2, dim = 64, ragged>
+!K = !attn.tensor<key, bf16, heads = 2, dim = 64, ragged>
+!T = !attn.tile<64x64xbf16>
+!S = !attn.tile<64x64xf32>
+!C = !pipe.channel<!T, depth = 2>
+!slot = !pipe.slot<!T>
+!rows = !attn.rows<64>
+#load = #pipe.role<"load", warps = 1, replicas = 1, regs = 0>
+#compute = #pipe.role<"compute", warps = 4, replicas = 1, regs = 0>
+#sched = #attn.schedule<tile_q = 64, tile_k = 64, pack = 1, kv_order = ascending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_rows", merge = "kernel", epilogue = "direct",
+  pipe = #pipe.schedule<roles = [#pipe.role<"load", warps = 1, replicas = 1, regs = 0>], place = {default = "load"}, agents = {}, atoms = {qk = "wgmma.m64n64k16", pv = "wgmma.m64n64k16"}, channels = {}, skew = {}, handover = "none", persist = "dynamic", unroll = 1>>
 attn.kernel @cp_async(%q: !Q, %k: !K, %plan: !attn.plan) attributes {schedule = #sched} {
   %c0 = arith.constant 0 : i32
   %kc = pipe.channel "k" from "load" to ["compute"] : !C

@@ -76,6 +76,24 @@ TEST(Section, EightHeadsOfSixteenThousandTokens) {
   }
 }
 
+TEST(Section, EqualItemsComeHeadByHead) {
+  // Without a mask all items cost the same: those of a head follow each other,
+  // so that what runs at the same time reads the same keys.
+  Harness h = prefill(16);
+  ASSERT_TRUE(h.run()) << h.error.text;
+  std::vector<attn_work_item> items = h.items();
+  for (size_t i = 0; i < items.size(); ++i) {
+    EXPECT_EQ(items[i].head, int32_t(i / 128));
+    EXPECT_EQ(items[i].row0, int32_t(i % 128) * 128);
+  }
+  // With one, rows of the same length do.
+  setCausal(h);
+  ASSERT_TRUE(h.run()) << h.error.text;
+  items = h.items();
+  for (size_t i = 0; i < items.size(); ++i)
+    EXPECT_EQ(items[i].head, int32_t(i % 8 + i / (8 * 128) * 8));
+}
+
 TEST(Section, WithoutL2AllHeadsAreOne) {
   Harness h = prefill(16);
   setCausal(h);

@@ -85,7 +85,7 @@ def pipe(o):
     t.lines(r"pipe.join %f[oL]", r"!FS", "!FO")
     t.edit(r"(tile<128x128xf32>)", f"tile<{tile_q}x{dim_v}xf32>")
     # Of the merge kernel: a power of two, 16 rows each.
-    t.edit(r'"all", warps = 8', f'"all", warps = {(tile_q // 16) & -(tile_q // 16)}', 1)
+    t.edit(r'"all", warps = 8', f'"all", warps = {min(8, (tile_q // 16) & -(tile_q // 16))}', 1)
     t.edit(r"rowvec<128xf32>", f"rowvec<{tile_q}xf32>")
     t.edit(r"attn.rows<128>", f"attn.rows<{tile_q}>")
     # A word of every replica says bad.
