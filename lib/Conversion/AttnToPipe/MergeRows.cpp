@@ -29,10 +29,11 @@
 using namespace mlir;
 using namespace attn;
 
-/// Two tiles, their rows and addresses in 64 registers: four CTAs fit into a
-/// multiprocessor and hide each other's latency.
+/// Two tiles, their rows and addresses in so many registers that three CTAs fit
+/// into a multiprocessor and hide each other's latency.
 static constexpr int32_t maxWarps = 8;
 static constexpr int32_t tileRegisters = 16;
+static constexpr int32_t threadRegisters = 80;
 /// What a warp holds at least, so that its accesses are wide.
 static constexpr int32_t warpRows = 4;
 
@@ -65,7 +66,7 @@ FailureOr<pipe::RoleAttr> attn::takeRowsInTurns(ForMergeOp merge) {
   MLIRContext *context = merge.getContext();
   auto role =
       pipe::RoleAttr::get(context, StringAttr::get(context, "all"), shape.warps,
-                          /*replicas=*/1, /*regs=*/0);
+                          /*replicas=*/1, threadRegisters);
   RowParts share{tile.getRows(), tile.getRows() / shape.turn};
   if (share.parts == 1)
     return role;
