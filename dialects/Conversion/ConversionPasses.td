@@ -14,7 +14,7 @@ def PipeAssignRoles : Pass<"pipe-assign-roles", "::attn::KernelOp"> {
   let description = [{
     **Requires:** expanded tiles and a `#pipe.schedule`.
     **Establishes:** every tile op is in the one role of one `pipe.roles`; items are
-    taken by `next_work`; `for_kv` is `scf.for`.
+    taken by `next_work`; `for_kv` is `scf.for`; a merge takes its rows in turns.
   }];
   let dependentDialects = ["::attn::pipe::PipeDialect", "::mlir::scf::SCFDialect"];
 }

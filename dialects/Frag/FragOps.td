@@ -22,7 +22,8 @@ def Frag_KernelOp : Frag_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock, N
   let summary = "a device entry";
   let description = [{
     `threads` of a CTA, dynamic `smem` bytes (filled by `frag-allocate-smem`) and
-    the bytes of the parameter struct (include/attn/ABI/KernelParams.h).
+    the bytes of the parameter struct (include/attn/ABI/KernelParams.h).  A kernel
+    whose warps do not trade registers may say how many a thread may use.
 
     ```mlir
     frag.kernel @k threads 256 smem 0 params 200 {
@@ -31,7 +32,8 @@ def Frag_KernelOp : Frag_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock, N
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I32Attr:$threads, I32Attr:$smem,
-                   I32Attr:$params_bytes, OptionalAttr<StrAttr>:$target);
+                   I32Attr:$params_bytes, OptionalAttr<StrAttr>:$target,
+                   OptionalAttr<I32Attr>:$registers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `threads` $threads `smem` $smem `params` $params_bytes

@@ -64,14 +64,14 @@ const std::vector<Atom> &attn::layout::knownAtoms() {
        {{0, 8}, {0, 16}, {1, 0}, {2, 0}, {4, 0}},
        WarpRule::StackRows,
        1},
-      // Tiles that meet no product: four neighbouring columns a lane, half a
-      // warp a row.
+      // Tiles that meet no product: four neighbouring columns a lane, 128 bytes
+      // of f32 a quarter of a warp.
       {"row_c",
        32,
-       2,
-       64,
+       4,
+       32,
        {{0, 1}, {0, 2}},
-       {{0, 4}, {0, 8}, {0, 16}, {0, 32}, {1, 0}},
+       {{0, 4}, {0, 8}, {0, 16}, {1, 0}, {2, 0}},
        WarpRule::StackRows,
        1},
   };

@@ -1,22 +1,23 @@
 """Compiles examples to PTX and assembles them: no spill, no stack, no C75xx note;
 with the default schedule and with softmax = exact.
 
-usage: assemble.py PTXAS OUT EXAMPLE...
+usage: assemble.py PTXAS OUT TARGET EXAMPLE...
 """
 
 import re
 import subprocess
 import sys
 
-ptxas, out, examples = sys.argv[1], sys.argv[2], sys.argv[3:]
+ptxas, out, target, examples = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 failed = False
 for example, softmax in [(e, s) for e in examples for s in ("", "exact")]:
     if softmax and "sigmoid" in example:
         continue  # has none
     ptx = out + ".ptx"
     schedule = ["--schedule=softmax=" + softmax] if softmax else []
-    subprocess.run(["attnc", example, "--target=sm_80", "--emit=ptx", "-o", ptx] + schedule, check=True)
-    run = subprocess.run([ptxas, "-v", "-arch=sm_80", ptx, "-o", out + ".cubin"], text=True,
+    subprocess.run(["attnc", example, "--target=" + target, "--emit=ptx", "-o", ptx] + schedule,
+                   check=True)
+    run = subprocess.run([ptxas, "-v", "-arch=" + target, ptx, "-o", out + ".cubin"], text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     spills = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads",
                         run.stdout)

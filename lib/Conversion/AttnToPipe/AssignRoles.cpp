@@ -116,10 +116,9 @@ static void convertSpeculate(SpeculateOp op) {
 
 /// One work op to one pipe.roles with one role.
 static void convertWork(Operation *op, Value plan, Block *work,
-                        pipe::ScheduleAttr schedule, bool merges) {
+                        pipe::RoleAttr all, bool merges) {
   OpBuilder b(op);
   Location loc = op->getLoc();
-  pipe::RoleAttr all = merges ? mergeRole(b.getContext()) : oneRole(schedule);
   auto roles = pipe::RolesOp::create(b, loc, b.getArrayAttr({all}), 1);
   Block *role = b.createBlock(&roles.getBodies()[0]);
 
@@ -144,8 +143,6 @@ static void convertWork(Operation *op, Value plan, Block *work,
   moveBody(work, after, after->end(), item.getResults());
   b.setInsertionPointToEnd(after);
   scf::YieldOp::create(b, loc, ValueRange{word});
-  if (merges)
-    takeRowsInTurns(after);
   (void)role;
   op->erase();
 }
@@ -180,10 +177,17 @@ struct AssignRoles : attn::impl::PipeAssignRolesBase<AssignRoles> {
     if (!hasRoles(*schedule))
       for (SpeculateOp speculate : speculations)
         convertSpeculate(speculate);
-    if (auto op = dyn_cast<ForWorkOp>(work[0]))
-      convertWork(op, op.getPlan(), &op.getBody().front(), *schedule, false);
-    else if (auto op = dyn_cast<ForMergeOp>(work[0]))
-      convertWork(op, op.getPlan(), &op.getBody().front(), *schedule, true);
+    if (auto op = dyn_cast<ForWorkOp>(work[0])) {
+      convertWork(op, op.getPlan(), &op.getBody().front(), oneRole(*schedule),
+                  /*merges=*/false);
+      return;
+    }
+    auto op = cast<ForMergeOp>(work[0]);
+    FailureOr<pipe::RoleAttr> role = takeRowsInTurns(op);
+    if (failed(role))
+      return signalPassFailure();
+    convertWork(op, op.getPlan(), &op.getBody().front(), *role,
+                /*merges=*/true);
   }
 
   LogicalResult checkOneRole(KernelOp kernel, pipe::ScheduleAttr schedule) {

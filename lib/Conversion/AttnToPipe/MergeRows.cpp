@@ -6,15 +6,15 @@
 //   %rows = attn.row_map ... rows %nrows : !attn.rows<128>
 //   load, merge, store tile<128x128xf32>
 //   ->
-//   scf.for %turn = 0 to ceil(%nrows / 64) {
-//     %some = attn.slice_rows %rows[%turn] of 2
-//     load, merge, store tile<64x128xf32>
+//   scf.for %turn = 0 to ceil(%nrows / 32) {
+//     %some = attn.slice_rows %rows[%turn] of 4
+//     load, merge, store tile<32x128xf32>
 //   }
 //
 // Rows behind the last live one cost nothing.
 //
 // Invariant: a tile takes few registers of a thread, whatever tile_q and the head
-// dim are: `tileRegisters`, or what a row a half-warp takes.
+// dim are: `tileRegisters`, or what four rows a warp take.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,40 +29,56 @@
 using namespace mlir;
 using namespace attn;
 
-/// Two CTAs fit into a multiprocessor and hide each other's latency.
-static constexpr int32_t mergeWarps = 8;
+/// Two tiles, their rows and addresses in so many registers that three CTAs fit
+/// into a multiprocessor and hide each other's latency.
+static constexpr int32_t maxWarps = 8;
 static constexpr int32_t tileRegisters = 16;
+static constexpr int32_t threadRegisters = 80;
+/// What a warp holds at least, so that its accesses are wide.
+static constexpr int32_t warpRows = 4;
 
-pipe::RoleAttr attn::mergeRole(MLIRContext *context) {
-  return pipe::RoleAttr::get(context, StringAttr::get(context, "all"),
-                             mergeWarps, /*replicas=*/1, /*regs=*/0);
+/// How a record's rows are taken.
+struct MergeShape {
+  int32_t warps; ///< a power of two that divides the rows
+  int32_t turn;  ///< rows; likewise
+};
+
+static MergeShape shapeOf(TileType tile) {
+  int32_t power = tile.getRows() & -tile.getRows();
+  int32_t warps = std::clamp(power / warpRows, 1, maxWarps);
+  uint32_t fit = 32 * warps * tileRegisters / tile.getCols();
+  fit = std::max<uint32_t>(fit, warps * warpRows);
+  return {warps, std::min<int32_t>(llvm::bit_floor(fit), power)};
 }
 
-/// The largest power of two that divides the rows and whose tile fits.
-static int32_t rowsOfTurn(int32_t rows, int32_t cols) {
-  int32_t fit = mergeWarps * 32 * tileRegisters / cols;
-  return std::min<int32_t>(llvm::bit_floor<uint32_t>(fit), rows & -rows);
-}
-
-void attn::takeRowsInTurns(Block *record) {
-  auto maps = record->getOps<RowMapOp>();
-  auto partials = record->getOps<LoadPartialOp>();
-  if (maps.empty() || partials.empty())
-    return;
-  RowMapOp rows = *maps.begin();
-  TileType tile = (*partials.begin()).getTile().getType();
-  int32_t turn = rowsOfTurn(tile.getRows(), tile.getCols());
-  RowParts share{tile.getRows(), tile.getRows() / turn};
+FailureOr<pipe::RoleAttr> attn::takeRowsInTurns(ForMergeOp merge) {
+  Block *record = &merge.getBody().front();
+  SmallVector<RowMapOp> maps(record->getOps<RowMapOp>());
+  SmallVector<LoadPartialOp> partials(record->getOps<LoadPartialOp>());
+  if (maps.size() != 1 || partials.empty())
+    return merge.emitError()
+           << "pipe-assign-roles needs 1 row map and a partial in a merge but "
+              "finds "
+           << maps.size() << " and " << partials.size();
+  RowMapOp rows = maps[0];
+  TileType tile = partials[0].getTile().getType();
+  MergeShape shape = shapeOf(tile);
+  MLIRContext *context = merge.getContext();
+  auto role =
+      pipe::RoleAttr::get(context, StringAttr::get(context, "all"), shape.warps,
+                          /*replicas=*/1, threadRegisters);
+  RowParts share{tile.getRows(), tile.getRows() / shape.turn};
   if (share.parts == 1)
-    return;
+    return role;
 
   OpBuilder b(rows->getNextNode());
   Location loc = rows.getLoc();
   auto constant = [&](int32_t value) {
     return arith::ConstantIntOp::create(b, loc, value, 32);
   };
-  Value zero = constant(0), one = constant(1), size = constant(turn);
-  Value up = arith::AddIOp::create(b, loc, rows.getNrows(), constant(turn - 1));
+  Value zero = constant(0), one = constant(1), size = constant(shape.turn);
+  Value up =
+      arith::AddIOp::create(b, loc, rows.getNrows(), constant(shape.turn - 1));
   Value turns = arith::DivUIOp::create(b, loc, up, size);
   auto loop = scf::ForOp::create(b, loc, zero, turns, one);
   Operation *yield = loop.getBody()->getTerminator();
@@ -75,4 +91,5 @@ void attn::takeRowsInTurns(Block *record) {
   b.setInsertionPointToStart(loop.getBody());
   auto slice = share.slice(b, loc, rows, loop.getInductionVar());
   rows.getResult().replaceAllUsesExcept(slice.getResult(), slice);
+  return role;
 }

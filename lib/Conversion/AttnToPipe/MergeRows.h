@@ -11,11 +11,8 @@
 
 namespace attn {
 
-/// The role that runs a merge kernel.
-pipe::RoleAttr mergeRole(mlir::MLIRContext *context);
-
-/// Takes the rows of a record, whose work is `record`, in turns.
-void takeRowsInTurns(mlir::Block *record);
+/// Takes the rows of a record in turns; the role that can hold those of one.
+mlir::FailureOr<pipe::RoleAttr> takeRowsInTurns(ForMergeOp merge);
 
 } // namespace attn
 

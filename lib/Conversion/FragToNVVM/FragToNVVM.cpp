@@ -61,6 +61,9 @@ static void kernelToFunction(frag::KernelOp kernel) {
   if (!kernel.getOps<RoleDispatchOp>().empty())
     func->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                   b.getI32IntegerAttr(1));
+  // Said, so that ptxas does not spill to fit one more CTA.
+  if (IntegerAttr registers = kernel.getRegistersAttr())
+    func->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(), registers);
   auto bytes = LLVM::LLVMArrayType::get(b.getI8Type(), kernel.getParamsBytes());
   func.setArgAttr(
       0, LLVM::LLVMDialect::getByValAttrName(),

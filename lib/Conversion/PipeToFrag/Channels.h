@@ -19,8 +19,8 @@
 
 namespace attn {
 
-/// Who multiplies the tiles of a role: they lie as the unit needs it, and those
-/// that meet no product as memory does.
+/// What multiplies the tiles of a role, and so decides how they lie; tiles that
+/// meet no product lie as memory does.
 enum class Unit { None, Mma, Wgmma };
 
 /// Who runs the text that is being written: the CTA, or a replica of a role.

@@ -69,9 +69,13 @@ FailureOr<frag::KernelOp> KernelLowering::write() {
   Location loc = kernel.getLoc();
   int32_t warps = launched.empty() ? roles.getRole(0).getWarps()
                                    : launched.back().getEndWarp();
+  // Roles that are launched together set their own (Roles.cpp).
+  IntegerAttr registers;
+  if (int32_t count = roles.getRole(0).getRegs(); launched.empty() && count)
+    registers = b.getI32IntegerAttr(count);
   result = frag::KernelOp::create(b, loc, kernel.getSymName(), warps * 32,
                                   /*smem=*/0, int32_t(params.totalBytes()),
-                                  kernel.getTargetAttr());
+                                  kernel.getTargetAttr(), registers);
   b.setInsertionPointToStart(b.createBlock(&result.getBody()));
   auto marker = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(0));
   prologueEnd = marker;

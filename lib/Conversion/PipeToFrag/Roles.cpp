@@ -62,12 +62,12 @@ LogicalResult KernelLowering::convertRole(pipe::RolesOp op, unsigned index) {
   role = RoleInfo();
   role.attr = op.getRole(index);
   role.warps = role.attr.getWarps();
+  // What a merge kernel joins is finished.
+  role.unit = kernel.getMergeOfAttr() ? Unit::None : Unit::Mma;
   body.walk([&](Operation *inner) {
-    if (!isa<QKOp, PVOp>(inner))
-      return;
-    StringRef atom = schedule.getAtom(isa<QKOp>(inner) ? "qk" : "pv");
-    role.unit =
-        std::max(role.unit, frag::wgmmaColumns(atom) ? Unit::Wgmma : Unit::Mma);
+    if (isa<QKOp, PVOp>(inner) &&
+        frag::wgmmaColumns(schedule.getAtom(isa<QKOp>(inner) ? "qk" : "pv")))
+      role.unit = Unit::Wgmma;
   });
   if (role.async() && launched.empty())
     return op.emitOpError() << "role '" << role.name()

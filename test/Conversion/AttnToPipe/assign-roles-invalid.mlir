@@ -416,3 +416,26 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.return
 }
+
+// -----
+
+
+!Q = !attn.tensor<query, bf16, heads = 4, dim = 64, ragged>
+!K = !attn.tensor<key, bf16, heads = 4, dim = 64, ragged>
+!V = !attn.tensor<value, bf16, heads = 4, dim = 64, ragged>
+!O = !attn.tensor<output, bf16, heads = 4, dim = 64, ragged>
+!Qt = !attn.tile<128x64xbf16>
+!KV = !attn.tile<64x64xbf16>
+!S = !attn.tile<128x64xf32>
+!P = !attn.tile<128x64xbf16>
+#all = #pipe.role<"all", warps = 8, replicas = 1, regs = 0>
+#sched = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
+  pipe = #pipe.schedule<roles = [#all], place = {}, agents = {load_kv = "cp_async", load_query = "cp_async"}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32}, skew = {load_kv = -1 : i32}, handover = "none", persist = "static", unroll = 1>>
+attn.kernel @k_merge(%o: !O, %plan: !attn.plan) attributes {schedule = #sched, merge_of = @k} {
+  // expected-error @+1 {{pipe-assign-roles needs 1 row map and a partial in a merge but finds 1 and 0}}
+  attn.for_merge %plan (%req, %head, %row0, %nrows, %first, %count) {
+    %qb, %ql, %kb, %kl = attn.request %plan[%req]
+    %rows = attn.row_map request %req head %head row0 %row0 rows %nrows q_begin %qb q_len %ql kv_len %kl pack 1 : !attn.rows<128>
+  }
+  attn.return
+}

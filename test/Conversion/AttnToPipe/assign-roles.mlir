@@ -70,10 +70,20 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
   attn.return
 }
 
+// A turn of a merge has 64 of the 128 rows; turns without a live row are not run.
 // CHECK-LABEL: attn.kernel @k_merge(
+// CHECK: pipe.roles [#pipe.role<"all", warps = 8, replicas = 1, regs = 80>] {
 // CHECK: pipe.next_work static_order {{.*}} merges = true
 // CHECK: %[[REC:.*]]:6 = attn.load_item
-// CHECK: attn.load_partial %{{.*}} slot %[[REC]]#4
+// CHECK: %[[ROWS:.*]] = attn.row_map request %[[REC]]#0
+// CHECK-DAG: %[[SIZE:.*]] = arith.constant 64 : i32
+// CHECK-DAG: %[[LESS:.*]] = arith.constant 63 : i32
+// CHECK: %[[UP:.*]] = arith.addi %[[REC]]#3, %[[LESS]] : i32
+// CHECK: %[[TURNS:.*]] = arith.divui %[[UP]], %[[SIZE]] : i32
+// CHECK: scf.for %[[TURN:.*]] = %{{.*}} to %[[TURNS]]
+// CHECK-NEXT: %[[SOME:.*]] = attn.slice_rows %[[ROWS]][%[[TURN]]] of 2 : !attn.rows<128> -> !attn.rows<64>
+// CHECK-NEXT: %[[P:.*]] = attn.load_partial %[[SOME]], %{{.*}} slot %[[REC]]#4 : !attn.rows<64> -> !attn.tile<64x64xf32>
+// CHECK-NEXT: attn.store %[[P]], %[[SOME]] to %{{.*}} : !attn.tile<64x64xf32>, !attn.rows<64>
 attn.kernel @k_merge(%o: !O, %plan: !attn.plan) attributes {schedule = #sched, merge_of = @k} {
   attn.for_merge %plan (%req, %head, %row0, %nrows, %first, %count) {
     %qb, %ql, %kb, %kl = attn.request %plan[%req]

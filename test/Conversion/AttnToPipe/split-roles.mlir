@@ -174,7 +174,7 @@ attn.kernel @speculates(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !att
 // A merge kernel keeps its one role.
 
 // CHECK-LABEL: attn.kernel @k_merge(
-// CHECK: pipe.roles [#pipe.role<"all", warps = 8, replicas = 1, regs = 0>] {
+// CHECK: pipe.roles [#pipe.role<"all", warps = 8, replicas = 1, regs = 80>] {
 // CHECK: pipe.next_work static_order
 attn.kernel @k_merge(%o: !O, %plan: !attn.plan) attributes {schedule = #sched, merge_of = @k} {
   attn.for_merge %plan (%req, %head, %row0, %nrows, %first, %count) {

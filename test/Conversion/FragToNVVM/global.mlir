@@ -41,6 +41,40 @@ frag.kernel @tiles threads 32 smem 0 params 200 {
   frag.return
 }
 
+// Rows on lanes: four columns in one access, 16 bytes of f32, 8 of bf16; the
+// second run of 32 columns is a constant away.
+// CHECK-LABEL: .entry rows(
+// CHECK: ld.global.v4.b32 {{.*}}, [[[A:%rd[0-9]+]]];
+// CHECK-NEXT: ld.global.v4.b32 {{.*}}, [[[A]]+128];
+// CHECK-NOT: ld.global.v4
+// CHECK: @[[P:%p[0-9]+]] st.global.v2.b32 [[[C:%rd[0-9]+]]+0], {
+// CHECK: @[[P]] st.global.v2.b32 [[[C]]+64], {
+// CHECK-NOT: st.global
+// CHECK: ret;
+!rowT = !frag.reg<8x64xf32, #frag.layout<"row_c", warps = 2>>
+!rowH = !frag.reg<8x64xbf16, #frag.layout<"row_c", warps = 2>>
+!rowOffsets = !frag.vec<8xi64, #frag.layout<"row_c", warps = 2>>
+!rowLive = !frag.vec<8xi1, #frag.layout<"row_c", warps = 2>>
+frag.kernel @rows threads 64 smem 0 params 200 {
+  %rows = frag.param "heads" at 184 : i32
+  %in = frag.param "partial_o" at 48 : !frag.ptr<f32>
+  %out = frag.param "o" at 24 : !frag.ptr<bf16>
+  %stride = frag.param "o_strides.token" at 144 : i64
+  %offsets = frag.map () at (%row) -> !rowOffsets {
+    %wide = arith.extsi %row : i32 to i64
+    %y = arith.muli %wide, %stride : i64
+    frag.yield %y : i64
+  }
+  %live = frag.map () at (%row) -> !rowLive {
+    %y = arith.cmpi slt, %row, %rows : i32
+    frag.yield %y : i1
+  }
+  %t = frag.load %in, %offsets, %live : !frag.ptr<f32>, !rowOffsets, !rowLive -> !rowT
+  %h = frag.pack %t : !rowT -> !rowH
+  frag.store %h, %out, %offsets, %live : !rowH, !frag.ptr<bf16>, !rowOffsets, !rowLive
+  frag.return
+}
+
 // One lane of the four that share a row stores it.
 // CHECK-LABEL: .entry vectors(
 // CHECK: ld.global.b32

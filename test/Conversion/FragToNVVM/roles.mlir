@@ -61,3 +61,10 @@ frag.kernel @gap threads 384 smem 0 params 200 {
 frag.kernel @plain threads 32 smem 0 params 200 {
   frag.return
 }
+
+// It may say how many registers a thread may use.
+// CHECK-LABEL: llvm.func @bounded(
+// CHECK-SAME: nvvm.maxnreg = 80 : i32
+frag.kernel @bounded threads 32 smem 0 params 200 attributes {registers = 80 : i32} {
+  frag.return
+}

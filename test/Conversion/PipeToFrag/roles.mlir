@@ -115,4 +115,8 @@
 // One role beside it: no barriers, no maps, but the same parameter struct.
 // CHECK-LABEL: frag.kernel @prefill_merge threads 256 smem 0 params 640
 // CHECK-NOT: frag.role_dispatch
-// CHECK: #frag.layout<"mma_c", warps = 8>
+// No product, no fragments: tiles lie in rows, and are stored as they lie.
+// CHECK: frag.load {{.*}} -> <128x128xf32, #frag.layout<"row_c", warps = 8>>
+// CHECK: %[[O:.*]] = frag.pack {{.*}} -> <128x128xbf16, #frag.layout<"row_c", warps = 8>>
+// CHECK-NOT: frag.quad_transpose
+// CHECK: frag.store %[[O]],

@@ -15,6 +15,11 @@ frag.kernel @params threads 32 smem 0 params -8 { frag.return }
 
 // -----
 
+// expected-error @+1 {{allows 256 registers a thread but 16 to 255 are possible}}
+frag.kernel @registers threads 32 smem 0 params 200 attributes {registers = 256 : i32} { frag.return }
+
+// -----
+
 frag.kernel @offset threads 32 smem 0 params 200 {
   // expected-error @+1 {{takes 8 bytes at 196 but the parameter struct has 200 and fields are aligned to their size}}
   %p = frag.param "q" at 196 : !frag.ptr<bf16>

@@ -73,14 +73,14 @@ TEST(Atom, Quad16HoldsSixteenBytesOfARow) {
       }
 }
 
-// A warp's access to two rows is two runs of 256 bytes of f32.
-TEST(Atom, RowCHoldsHalfAWarpARow) {
+// A warp's access to four rows is four runs of 128 bytes of f32.
+TEST(Atom, RowCHoldsRunsOfRows) {
   for (unsigned thread = 0; thread < 256; ++thread)
     for (unsigned reg = 0; reg < 32; ++reg) {
-      unsigned lane = thread % 32, step = reg / 8, panel = reg / 4 % 2;
+      unsigned lane = thread % 32, step = reg / 16, panel = reg / 4 % 4;
       EXPECT_EQ(at("row_c", 64, 128, 8, thread, reg),
-                (Coord{16 * step + 2 * (thread / 32) + lane / 16,
-                       64 * panel + 4 * (lane % 16) + reg % 4}));
+                (Coord{32 * step + 4 * (thread / 32) + lane / 8,
+                       32 * panel + 4 * (lane % 8) + reg % 4}));
     }
 }
 

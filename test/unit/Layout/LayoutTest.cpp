@@ -30,7 +30,7 @@ const Case cases[] = {
     {"quad16", 128, 128, 8},
     {"quad16", 64, 96, 2},
     {"row_c", 64, 128, 8},
-    {"row_c", 96, 192, 16},
+    {"row_c", 192, 96, 16},
     {"mma_c", 96, 24, 2, GridOrder::ColMajor},
     {"mma_b", 64, 48, 4, GridOrder::ColMajor},
 };

@@ -41,6 +41,10 @@ LogicalResult KernelOp::verify() {
   if (int32_t(getParamsBytes()) < 0)
     return emitOpError() << "needs at least 0 bytes of parameters but has "
                          << int32_t(getParamsBytes());
+  if (auto registers = getRegistersAttr())
+    if (registers.getInt() < 16 || registers.getInt() > 255)
+      return emitOpError() << "allows " << registers.getInt()
+                           << " registers a thread but 16 to 255 are possible";
   Block &body = getBody().front();
   if (body.empty() || !isa<ReturnOp>(body.back()))
     return emitOpError() << "body must end with frag.return";
