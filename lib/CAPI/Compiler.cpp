@@ -4,6 +4,7 @@
 
 #include "attn/ABI/Version.h"
 #include "attn/Compiler/Cache.h"
+#include "attn/Compiler/RemarkFilter.h"
 #include "attn/Dialect/Attn/IR/Attn.h"
 #include "attn/Emit/PTX.h"
 #include "attn/InitAll.h"
@@ -94,6 +95,7 @@ static bool compileText(StringRef text, StringRef name,
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     append(result.messages, diagnostic);
   });
+  RemarkFilter remarks(&context, /*show=*/true);
   OwningOpRef<ModuleOp> module =
       parseSourceString<ModuleOp>(text, ParserConfig(&context), name);
   if (!module)

@@ -46,6 +46,7 @@ static std::string keyOf(ModuleOp source, const CompileOptions &options) {
   for (const std::string &target : options.targets)
     part(target);
   part(options.schedule);
+  part(options.tuneSet ? "tune set" : "");
   for (const std::string &type : options.cpuTypes)
     part(type);
   std::string error;

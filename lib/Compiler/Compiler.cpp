@@ -1,66 +1,47 @@
 //===- Compiler.cpp - from a module to a bundle ---------------------------===//
 //
 //   source -(a kernel)-> L0 -> L1 -+-> llvm -> object        cpu, one a level
-//                                  +-> L2 -> L3 -> PTX -> cubin          GPU
+//                                  +-> L2 -> L3 -> PTX -> cubin          GPU,
+//                                      one a schedule (Candidates.cpp)
 //
 // The passes up to the schedule may refuse what the user wrote; they run
 // without a reproducer.  A failure below them is ours, and leaves one.
 //
 //===----------------------------------------------------------------------===//
 
-#include "attn/Compiler/Compiler.h"
+#include "Stages.h"
 
 #include "attn/Analysis/ParamLayout.h"
-#include "attn/Dialect/Attn/IR/Attn.h"
 #include "attn/Emit/Object.h"
 #include "attn/Emit/PTX.h"
 #include "attn/Pipelines/Pipelines.h"
-#include "attn/Target/TargetSpec.h"
+#include "attn/Schedule/Schedule.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-
-#include <chrono>
 
 using namespace mlir;
 using namespace attn;
 
 StringRef attn::compilerVersion() { return "attn-mlir " ATTN_VERSION; }
 
-namespace {
-
-/// Adds the time of its scope to a stage.
-class StageTimer {
-public:
-  StageTimer(StageTimes *times, StringRef name)
-      : times(times), name(name.str()),
-        begin(std::chrono::steady_clock::now()) {}
-  ~StageTimer() {
-    if (!times)
+StageTimer::~StageTimer() {
+  if (!times)
+    return;
+  double ms = std::chrono::duration<double, std::milli>(
+                  std::chrono::steady_clock::now() - begin)
+                  .count();
+  for (auto &entry : *times)
+    if (entry.first == name) {
+      entry.second += ms;
       return;
-    double ms = std::chrono::duration<double, std::milli>(
-                    std::chrono::steady_clock::now() - begin)
-                    .count();
-    for (auto &entry : *times)
-      if (entry.first == name) {
-        entry.second += ms;
-        return;
-      }
-    times->emplace_back(name, ms);
-  }
+    }
+  times->emplace_back(name, ms);
+}
 
-private:
-  StageTimes *times;
-  std::string name;
-  std::chrono::steady_clock::time_point begin;
-};
-
-} // namespace
-
-/// Runs passes; with a reproducer in the temporary folder if they fail.
-static LogicalResult run(ModuleOp module, bool reproducer,
-                         llvm::function_ref<void(OpPassManager &)> build) {
+LogicalResult attn::runPasses(ModuleOp module, bool reproducer,
+                              llvm::function_ref<void(OpPassManager &)> build) {
   PassManager pm(module.getContext());
   if (reproducer) {
     SmallString<128> path;
@@ -86,7 +67,7 @@ OwningOpRef<ModuleOp>
 attn::lowerTo(ModuleOp source, const LoweringOptions &options, Level level) {
   OwningOpRef<ModuleOp> module = source.clone();
   if (failed(attachTarget(*module, options.target)) ||
-      failed(run(*module, false, [&](OpPassManager &pm) {
+      failed(runPasses(*module, false, [&](OpPassManager &pm) {
         addProblemPasses(pm, options.schedule);
       })))
     return nullptr;
@@ -94,7 +75,7 @@ attn::lowerTo(ModuleOp source, const LoweringOptions &options, Level level) {
     return module;
   bool cpu = options.target == "cpu";
   LogicalResult lowered =
-      run(*module, options.printReproducer, [&](OpPassManager &pm) {
+      runPasses(*module, options.printReproducer, [&](OpPassManager &pm) {
         addTilePasses(pm);
         if (level == Level::Tiles)
           return;
@@ -128,11 +109,11 @@ static emit::Element elementOf(Type type) {
   return type.isF16() ? emit::Element::F16 : emit::Element::BF16;
 }
 
-/// What every specialisation of a kernel says, from its L0 form.
-static emit::Specialisation begin(KernelOp kernel, StringRef target) {
+emit::Specialisation attn::beginSpecialisation(KernelOp kernel,
+                                               const TargetSpec &target) {
   emit::Specialisation s;
   ScheduleAttr schedule = kernel.getScheduleAttr();
-  s.target = target.str();
+  s.target = std::string(target.name);
   auto attention = *kernel.getBody().front().getOps<AttentionOp>().begin();
   s.element = elementOf(
       cast<attn::TensorType>(attention.getQuery().getType()).getElement());
@@ -145,6 +126,13 @@ static emit::Specialisation begin(KernelOp kernel, StringRef target) {
   s.mergeEntry = s.entry + "_merge";
   s.paramsBytes = ParamLayout(kernel).totalBytes();
   s.scalePositive = schedule.getFoldScale();
+  ProblemFacts facts;
+  std::string error;
+  if (ProblemFacts::of(kernel, facts, error)) {
+    ItemCost cost = costOf(facts, schedule, target);
+    s.costQ = cost.row;
+    s.costKv = cost.key;
+  }
   llvm::raw_string_ostream(s.schedule) << schedule;
   return s;
 }
@@ -181,65 +169,7 @@ static LogicalResult compileForCPU(ModuleOp source, const TargetSpec &target,
                       std::string(level.name),
                       {object->begin(), object->end()}});
   }
-  s.costQ = 1.0f;
-  s.costKv = 1.0f;
   return success();
-}
-
-/// The cubin beside the PTX, if ptxas is there.
-static LogicalResult assemble(ModuleOp source, const TargetSpec &target,
-                              StringRef ptx, const CompileOptions &options,
-                              emit::Specialisation &s, StageTimes *times) {
-  std::string error;
-  std::optional<std::string> ptxas = findPtxas(options.ptxas, error);
-  if (!ptxas)
-    return options.ptxas.empty() ? success()
-                                 : LogicalResult(source.emitError(error));
-  StageTimer timer(times, "ptxas");
-  PtxasResult result;
-  if (!runPtxas(ptx, target, *ptxas, result, error) ||
-      !checkPtxasResult(result, error))
-    return source.emitError(error);
-  for (const PtxasKernel &kernel : result.kernels)
-    if (kernel.name == s.entry)
-      s.registers = kernel.registers;
-  s.code.push_back({emit::CodeKind::Cubin,
-                    std::string(target.chip),
-                    {result.cubin.begin(), result.cubin.end()}});
-  return success();
-}
-
-static LogicalResult compileForGPU(ModuleOp source, const TargetSpec &target,
-                                   const LoweringOptions &base,
-                                   const CompileOptions &options,
-                                   emit::Specialisation &s, StageTimes *times) {
-  OwningOpRef<ModuleOp> module;
-  {
-    StageTimer timer(times, "gpu passes");
-    module = lowerTo(source, base, Level::Frag);
-    if (!module)
-      return failure();
-    describeLaunch(*module, s);
-    if (failed(run(*module, base.printReproducer,
-                   [](OpPassManager &pm) { addNVVMPasses(pm); })))
-      return failure();
-  }
-  FailureOr<std::string> ptx = failure();
-  {
-    StageTimer timer(times, "ptx");
-    ptx = emitPTX(*module, target);
-  }
-  if (failed(ptx))
-    return failure();
-  s.code.push_back({emit::CodeKind::PTX,
-                    std::string(target.chip),
-                    {ptx->begin(), ptx->end()}});
-  s.strideMultiple = 16 / (s.element == emit::Element::F32 ? 4 : 2);
-  s.baseAlign = 16;
-  s.costQ = 0.25f;
-  s.costKv = 1.0f;
-  return options.useCubin ? assemble(source, target, *ptx, options, s, times)
-                          : success();
 }
 
 /// The element types for which a kernel is compiled for the target.
@@ -287,10 +217,14 @@ static LogicalResult compileKernel(ModuleOp source, KernelOp kernel,
         return failure();
       out = std::move(*described);
     }
-    emit::Specialisation s = begin(chosen, targetName);
-    if (failed(target->isGpu()
-                   ? compileForGPU(*twin, *target, lowering, options, s, times)
-                   : compileForCPU(*twin, *target, lowering, s, times)))
+    if (target->isGpu()) {
+      if (failed(compileForGPU(*twin, chosen, *target, lowering, options,
+                               out.specialisations, times)))
+        return failure();
+      continue;
+    }
+    emit::Specialisation s = beginSpecialisation(chosen, *target);
+    if (failed(compileForCPU(*twin, *target, lowering, s, times)))
       return failure();
     out.specialisations.push_back(std::move(s));
   }

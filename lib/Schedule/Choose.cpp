@@ -1,24 +1,25 @@
-//===- Choose.cpp - default schedules -------------------------------------===//
+//===- Choose.cpp - candidate schedules -----------------------------------===//
 //
-// One function a family of targets.  The numbers:
+// One function a family of targets makes a candidate from a shape.  The shapes:
 //
 //   sm_80   a warp owns 16 rows, so 8 warps make tile_q 128; with tile_k 64 the
 //           tiles of S, P, O and Q take 144 registers a thread at head dim 128
 //           and two slots of K and of V take 98304 bytes with Q
 //           a frozen reference saves the maximum and the rescale of most
 //           blocks, a tenth of the time of a long causal prefill
-//   wgmma   a warpgroup owns 64 rows; with the registers of S, P and O it holds
-//           n keys at head dim d: 2 warpgroups of 128 keys up to d = 128, of 64
-//           or 80 at 256; at d = 64 a third one or a fourth one fits, which
-//           hides the softmax of the others; masked blocks want short tiles.
-//           A second buffer of Q, where there is room, hides the start of an item
+//   wgmma   Shapes.cpp
 //   cpu     64 x 64: at head dim 128 Q, K, V, O and S are 144 KiB of f32, which
 //           a core's second-level cache holds
 //
-// Invariant: what is returned passes checkSchedule for the same facts.
+// What the hooks hold beside the tiles decides the rung of a ladder to begin
+// with; whether it was right, ptxas tells (lib/Compiler).
+//
+// Invariant: what is returned passes checkSchedule and checkResources for the
+// same facts, unless nothing does.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Shapes.h"
 #include "Wgmma.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
 #include "attn/Schedule/Schedule.h"
@@ -47,6 +48,13 @@ bool ProblemFacts::of(KernelOp kernel, ProblemFacts &facts,
   facts.hasScoreHook = static_cast<bool>(variant.getHook(HookKind::Score));
   facts.hasMaskHook = static_cast<bool>(variant.getHook(HookKind::Mask));
   facts.group = kernel.getGroup();
+  facts.hookValues = {};
+  for (HookKind kind : {HookKind::Score, HookKind::Mask})
+    if (HookOp hook = variant.getHook(kind)) {
+      HookValues values = hookValuesOf(hook, facts.group > 1);
+      facts.hookValues.rows += values.rows;
+      facts.hookValues.columns += values.columns;
+    }
   return true;
 }
 
@@ -86,29 +94,6 @@ static pipe::ScheduleAttr oneRole(Builder &builder, int32_t warps) {
       /*handover=*/text("none"), /*persist=*/text("static"), /*unroll=*/1);
 }
 
-namespace {
-/// Shape of a schedule with roles.
-struct RoleShape {
-  int32_t replicas; ///< computing warpgroups
-  int32_t tileK;
-  int32_t queryDepth, depth; ///< slots of Q, of K and V
-  bool ring;                 ///< warpgroups issue in turn
-};
-} // namespace
-
-static RoleShape roleShapeOf(const ProblemFacts &facts) {
-  int32_t dim = std::max(facts.query.getDim(), facts.value.getDim());
-  bool masked = facts.hasMaskHook;
-  if (dim <= 64)
-    return masked ? RoleShape{4, 64, 2, 4, true}
-                  : RoleShape{3, 128, 2, 2, true};
-  if (dim <= 128)
-    return {2, 128, 2, 2, false};
-  if (dim <= 192 && facts.value.getDim() <= 128)
-    return {2, 128, 1, 2, false}; // two slots of Q would not fit
-  return {2, masked ? 64 : 80, 1, 2, false};
-}
-
 static pipe::ScheduleAttr twoRoles(Builder &builder, const ProblemFacts &facts,
                                    const RoleShape &shape) {
   auto text = [&](StringRef value) { return builder.getStringAttr(value); };
@@ -138,28 +123,19 @@ static pipe::ScheduleAttr twoRoles(Builder &builder, const ProblemFacts &facts,
       /*persist=*/text("dynamic"), /*unroll=*/1);
 }
 
-ScheduleAttr attn::chooseSchedule(const ProblemFacts &facts,
-                                  const TargetSpec &target) {
-  MLIRContext *context = facts.query.getContext();
-  Builder builder(context);
+/// The attention part; the pipe part comes with its tile.
+static ScheduleAttr schedule(const ProblemFacts &facts,
+                             const TargetSpec &target, int32_t tileQ,
+                             int32_t tileK, Attribute pipe) {
+  Builder builder(facts.query.getContext());
   bool softmax = facts.normaliser == Normaliser::Softmax;
   bool gpu = target.isGpu(), roles = target.has(Feature::Wgmma);
-  int32_t tileQ = gpu ? 128 : 64, tileK = 64;
-  Attribute pipe = builder.getUnitAttr();
-  if (roles) {
-    RoleShape shape = roleShapeOf(facts);
-    tileQ = shape.replicas * warpgroupRows;
-    tileK = shape.tileK;
-    pipe = twoRoles(builder, facts, shape);
-  } else if (gpu) {
-    pipe = oneRole(builder, tileQ / 16);
-  }
   Type element = facts.query.getElement();
   // Without room above the check's limit an f16 product overflows first, so the
   // test of O alone decides; 126 is the largest limit.
   int32_t limit = element.isF16() ? 126 : 64;
   return ScheduleAttr::get(
-      context, tileQ, tileK, choosePack(facts.group, tileQ),
+      builder.getContext(), tileQ, tileK, choosePack(facts.group, tileQ),
       KVOrder::Descending,
       gpu && softmax ? SoftmaxKind::Frozen : SoftmaxKind::Exact, limit,
       /*fold_scale=*/softmax && !facts.hasScoreHook,
@@ -167,4 +143,75 @@ ScheduleAttr attn::chooseSchedule(const ProblemFacts &facts,
       builder.getStringAttr(roles ? "zero_rows" : "zero_fill"),
       builder.getStringAttr("kernel"),
       builder.getStringAttr(roles ? "quad_transpose" : "direct"), pipe);
+}
+
+/// Whether tiles and hooks leave the computing threads what they need.
+static bool fitsRegisters(const Resources &r, const TargetSpec &target) {
+  uint64_t has =
+      r.registersOfRole ? r.registersOfRole : target.registersPerThread;
+  return r.tileRegisters + registerOverheadLeast + r.hookRegisters <= has;
+}
+
+ScheduleChoices attn::chooseSchedules(const ProblemFacts &facts,
+                                      const TargetSpec &target) {
+  Builder builder(facts.query.getContext());
+  ScheduleChoices choices;
+  auto add = [&](auto &list, ScheduleAttr candidate) {
+    std::string error;
+    if (checkSchedule(facts, candidate, target, error) &&
+        checkResources(resourcesOf(facts, candidate), target, error))
+      list.push_back(candidate);
+  };
+  SmallVector<ScheduleAttr, 4> ladder;
+  ScheduleAttr first;
+  if (target.has(Feature::Wgmma)) {
+    auto candidate = [&](const RoleShape &shape) {
+      return schedule(facts, target, shape.replicas * warpgroupRows,
+                      shape.tileK, twoRoles(builder, facts, shape));
+    };
+    RoleShapes shapes = roleShapesOf(facts.query.getDim(), facts.value.getDim(),
+                                     facts.hasMaskHook);
+    first = candidate(shapes.ladder.front());
+    for (const RoleShape &shape : shapes.ladder)
+      add(ladder, candidate(shape));
+    for (const RoleShape &shape : shapes.beside)
+      add(choices.beside, candidate(shape));
+    for (const RoleShape &shape : shapes.measured)
+      add(choices.measured, candidate(shape));
+  } else if (target.isGpu()) {
+    int32_t tileQ = 128;
+    first = schedule(facts, target, tileQ, 64, oneRole(builder, tileQ / 16));
+    for (int32_t tileK : {64, 32})
+      add(ladder,
+          schedule(facts, target, tileQ, tileK, oneRole(builder, tileQ / 16)));
+  } else {
+    first = schedule(facts, target, 64, 64, builder.getUnitAttr());
+    add(ladder, first);
+  }
+  auto fits = [&](ScheduleAttr candidate) {
+    return fitsRegisters(resourcesOf(facts, candidate), target);
+  };
+  // The checks name what is wrong when nothing is legal.
+  if (ladder.empty()) {
+    choices.ladder.push_back(first);
+    return choices;
+  }
+  auto begin = llvm::find_if(ladder, fits);
+  if (begin == ladder.end())
+    --begin;
+  choices.measured.append(ladder.begin(), begin);
+  choices.ladder.append(begin, ladder.end());
+  llvm::erase_if(choices.beside, [&](ScheduleAttr candidate) {
+    bool out =
+        !fits(candidate) || llvm::is_contained(choices.ladder, candidate);
+    if (out)
+      choices.measured.push_back(candidate);
+    return out;
+  });
+  return choices;
+}
+
+ScheduleAttr attn::chooseSchedule(const ProblemFacts &facts,
+                                  const TargetSpec &target) {
+  return chooseSchedules(facts, target).ladder.front();
 }

@@ -67,8 +67,12 @@ Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
                    + tileQ * valueDim;                                // O
   if (!roles)
     words += tileQ * dim * in / 4; // Q
-  r.registersPerThread = (words + computing - 1) / computing +
-                         (roles ? registerOverheadOfRole : registerOverhead);
+  r.tileRegisters = (words + computing - 1) / computing;
+  r.registersPerThread =
+      r.tileRegisters + (roles ? registerOverheadOfRole : registerOverhead);
+  // Two rows and a quarter of the columns a thread, with either product.
+  r.hookRegisters = 2 * uint64_t(facts.hookValues.rows) +
+                    tileK / 4 * uint64_t(facts.hookValues.columns);
   return r;
 }
 

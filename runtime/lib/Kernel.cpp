@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 #include "Kernel.h"
 
+#include "attn/Plan/Price.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -51,16 +53,6 @@ static bool meets(const attnrt_specialisation_info &s,
   return true;
 }
 
-static double costOf(const KernelEntry &entry,
-                     const attnrt_specialisation_info &s, int64_t qLen,
-                     int64_t kvLen) {
-  int64_t rows = qLen * s.pack;
-  int64_t tiles = (rows + s.tile_q - 1) / s.tile_q;
-  double heads = entry.info.heads / s.pack;
-  return heads * (double(s.cost_q) * double(rows) +
-                  double(s.cost_kv) * double(tiles) * double(kvLen));
-}
-
 attnrt_status Kernel::load(std::shared_ptr<Device> device,
                            std::shared_ptr<const Bundle> bundle, uint32_t index,
                            const attnrt_select &select,
@@ -90,7 +82,10 @@ attnrt_status Kernel::load(std::shared_ptr<Device> device,
       reasons += "; #" + std::to_string(i) + " " + reason;
       continue;
     }
-    double cost = costOf(entry, list[i].info, qLen, kvLen);
+    const attnrt_specialisation_info &s = list[i].info;
+    double cost =
+        attn::plan::Price{s.tile_q, s.tile_k, s.pack, s.cost_q, s.cost_kv}.of(
+            qLen, kvLen, entry.info.heads);
     if (best < 0 || rank > bestRank || (rank == bestRank && cost < bestCost)) {
       best = int(i);
       bestRank = rank;

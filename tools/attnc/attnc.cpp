@@ -11,6 +11,7 @@
 
 #include "attn/Compiler/Cache.h"
 #include "attn/Compiler/Compiler.h"
+#include "attn/Compiler/RemarkFilter.h"
 #include "attn/Dialect/Attn/IR/Attn.h"
 #include "attn/Emit/Bundle.h"
 #include "attn/Emit/PTX.h"
@@ -74,6 +75,11 @@ static cl::opt<std::string>
     cacheFolder("cache", cl::value_desc("folder"), cl::cat(category),
                 cl::desc("keep bundles there by content (default: the "
                          "environment's ATTN_CACHE, else none)"));
+static cl::opt<bool> tuneSet("tune-set", cl::cat(category),
+                             cl::desc("a bundle with every schedule worth "
+                                      "measuring (see scripts/tune.py)"));
+static cl::opt<bool> showRemarks("remarks", cl::cat(category),
+                                 cl::desc("say what was chosen and why"));
 static cl::opt<bool> showTime("time", cl::desc("print the time of each stage"),
                               cl::cat(category));
 static cl::opt<int64_t> tokens("tokens", cl::init(4096),
@@ -290,6 +296,8 @@ int main(int argc, char **argv) {
   for (const std::string &type : cpuTypes)
     if (!llvm::is_contained({"f32", "f16", "bf16"}, type))
       return fail("unknown element type " + type + " (known: f32, f16, bf16)");
+  if (tuneSet && !schedule.empty())
+    return fail("--tune-set and --schedule exclude each other");
   if (tokens < 1)
     return fail("tokens must be at least 1 but is " + llvm::Twine(tokens));
   auto file = openInputFile(input, &error);
@@ -306,6 +314,7 @@ int main(int argc, char **argv) {
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  RemarkFilter remarks(&context, showRemarks);
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
   if (!module)
     return 1;
@@ -338,6 +347,7 @@ int main(int argc, char **argv) {
     options.cpuTypes = cpuTypes;
   options.ptxas = ptxasPath;
   options.useCubin = !noCubin;
+  options.tuneSet = tuneSet;
   StageTimes times;
   ProgressBar bar;
   options.progress = std::ref(bar);

@@ -44,6 +44,8 @@ struct CompileOptions {
   std::vector<std::string> cpuTypes = {"f32"};
   std::string ptxas;    ///< path; empty: search
   bool useCubin = true; ///< assemble if ptxas is there
+  /// Every schedule worth measuring becomes a specialisation, GPU targets.
+  bool tuneSet = false;
   /// Called before each step with the steps done, their number, and what comes.
   std::function<void(unsigned done, unsigned total, llvm::StringRef what)>
       progress;

@@ -2,10 +2,11 @@
 //
 // The one place where scheduling decisions are made.
 //
-//   chooseSchedule(kernel, sm_80)             the default for a kernel
+//   chooseSchedules(kernel, sm_80)            what to compile, best first
 //   applyOverrides(s, "tile_k=32,skew.load_kv=0")
 //   checkSchedule(kernel, s, sm_80)           legal for kernel and target?
 //   resourcesOf(kernel, s)                    98304 bytes, 256 threads, ...
+//   costOf(kernel, s)                         28 cycles a row, 17 a key of a tile
 //
 // Invariant: a schedule that passes checkSchedule and whose resources fit is
 // carried out by the passes below without another choice.
@@ -17,9 +18,20 @@
 #include "attn/Dialect/Attn/IR/Attn.h"
 #include "attn/Target/TargetSpec.h"
 
+#include "llvm/ADT/SmallVector.h"
+
 #include <string>
 
 namespace attn {
+
+/// Values that a hook computes once a row or once a column of a block, and
+/// reads for every element of it.
+struct HookValues {
+  int32_t rows = 0, columns = 0;
+};
+
+/// Of a score or mask hook; `packed`: rows of a tile belong to several heads.
+HookValues hookValuesOf(HookOp hook, bool packed);
 
 /// What a schedule decides about, read off the problem.
 struct ProblemFacts {
@@ -28,14 +40,42 @@ struct ProblemFacts {
   bool hasScoreHook = false;
   bool hasMaskHook = false;
   int32_t group = 1;
+  HookValues hookValues; ///< of score and mask hook
 
   /// Of an L0 kernel with a resolved variant; false with the reason.
   static bool of(KernelOp kernel, ProblemFacts &facts, std::string &error);
 };
 
-/// The default schedule of the target.
+/// What to compile for a kernel and a target; all of it legal.
+struct ScheduleChoices {
+  /// From the fastest on, a later one with more registers to spare.  The first
+  /// that assembles without spills is the kernel's default specialisation.
+  llvm::SmallVector<ScheduleAttr, 4> ladder;
+  /// Specialisations beside it that are better for some lengths; each is left
+  /// out if it spills.
+  llvm::SmallVector<ScheduleAttr, 2> beside;
+  /// Worth measuring only: faster rungs that the hooks leave too few registers,
+  /// by estimate, among them.
+  llvm::SmallVector<ScheduleAttr, 4> measured;
+};
+ScheduleChoices chooseSchedules(const ProblemFacts &facts,
+                                const TargetSpec &target);
+
+/// The first of the ladder.
 ScheduleAttr chooseSchedule(const ProblemFacts &facts,
                             const TargetSpec &target);
+
+/// "2 x 64 rows x 128 keys, frozen reference, dynamic order, 2 stages; 196864
+/// bytes of shared memory; because head dim 128, masked".
+std::string describeSchedule(const ProblemFacts &facts, ScheduleAttr schedule);
+
+/// Cycles that an item takes are row * tile_q + key * keys; units of its own
+/// where a target has no measured numbers.
+struct ItemCost {
+  float row = 1, key = 1;
+};
+ItemCost costOf(const ProblemFacts &facts, ScheduleAttr schedule,
+                const TargetSpec &target);
 
 /// Replaces fields named in `text`, a comma-separated list of field=value.
 /// Nested fields of the pipe part: channels.k=3, skew.load_kv=-1,
@@ -56,6 +96,8 @@ struct Resources {
   uint64_t sharedBytes = 0;
   /// 32-bit registers of tiles, plus an estimate for the rest.
   uint64_t registersPerThread = 0;
+  uint64_t tileRegisters = 0; ///< of tiles alone
+  uint64_t hookRegisters = 0; ///< of hooks, estimated; not in the sum above
   /// Registers that the computing role may use; 0: as many as the target has.
   uint64_t registersOfRole = 0;
   /// Registers that the roles set for themselves, of all threads; 0 if none does.
@@ -64,6 +106,8 @@ struct Resources {
 constexpr uint64_t registerOverhead = 40;
 /// With operands of products in shared memory, little but tiles is live.
 constexpr uint64_t registerOverheadOfRole = 30;
+/// What ptxas makes do with when nothing is left.
+constexpr uint64_t registerOverheadLeast = 14;
 
 Resources resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule);
 

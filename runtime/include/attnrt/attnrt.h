@@ -279,7 +279,10 @@ typedef struct attnrt_kernel attnrt_kernel;
 /* What the caller knows about the calls to come.  A specialisation is
  * admissible when the device runs its target, the element types match and
  * these facts meet its requirements; the cheapest admissible one by its cost
- * coefficients for q_len and kv_len is taken (a newer target first). */
+ * coefficients for q_len and kv_len is taken (a newer target first).  The choice
+ * is made once, for all plans of the kernel: give the lengths of the request
+ * that takes most of the time.  A kernel for short and one for long batches are
+ * two loads of the same name. */
 typedef struct attnrt_select {
   int32_t element; /* attnrt_element of q, k, v, or ATTNRT_ANY_ELEMENT       */
   int32_t output;  /* attnrt_element of o, or ATTNRT_ANY_ELEMENT             */

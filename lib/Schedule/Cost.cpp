@@ -1,0 +1,59 @@
+//===- Cost.cpp - cycles of a work item -----------------------------------===//
+//
+//   item = row * tile_q + key * keys of its blocks
+//
+//   key   the products' operations of a key over what an SM does a cycle, over
+//         the utilisation of the shape in long sequences
+//   row   start and end of an item that nothing overlaps: copies of Q and of
+//         the first block, its product and softmax, the epilogue; in proportion
+//         to the head dim
+//
+// Measured on an H200 (prototype of the schedule, 16k tokens, hidden 2048).  The
+// utilisations, of items that are full:
+//
+//   d 64    3 x 64 x 128  0.71    4 x 64 x 64  0.695    others  0.65, a guess
+//   d 128   0.957 at 128 keys, 0.954 at 96, 0.958 at 64        d 256   0.955
+//
+// The times at 512 to 4k tokens against 16k, without what is lost to tiles that
+// are not full, give the cost of a row: 13.2 cycles at d 64 (512, 1k and 2k
+// tokens within 2 percent, either shape), 28 at d 128, 62 at d 256: 0.22 d.
+// With it the short shape of d 64 wins below 8k tokens and loses from there on,
+// because 192 rows do not divide a power of two.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Wgmma.h"
+#include "attn/Schedule/Schedule.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace attn;
+
+/// Start and end of an item, in cycles a row and column of the head dim.
+static constexpr float rowCycles = 0.22f;
+/// Multiplications plus additions of an SM's 16-bit products a cycle.
+static constexpr float flopsPerCycle = 4096;
+
+static float utilisationOf(int32_t dim, int32_t replicas, int32_t tileK) {
+  if (dim > 64)
+    return 0.955f;
+  if (replicas == 3 && tileK == 128)
+    return 0.71f;
+  return replicas == 4 && tileK == 64 ? 0.695f : 0.65f;
+}
+
+ItemCost attn::costOf(const ProblemFacts &facts, ScheduleAttr schedule,
+                      const TargetSpec &target) {
+  // Without measured numbers: what the planner's balance needs, in keys.
+  if (!target.isGpu())
+    return {1.0f, 1.0f};
+  if (!target.has(Feature::Wgmma))
+    return {0.25f, 1.0f};
+  int32_t dim = std::max(facts.query.getDim(), facts.value.getDim());
+  float flops = 2.0f * float(schedule.getTileQ()) *
+                float(facts.query.getDim() + facts.value.getDim());
+  float utilisation = utilisationOf(dim, schedule.getTileQ() / warpgroupRows,
+                                    schedule.getTileK());
+  return {rowCycles * float(dim), flops / flopsPerCycle / utilisation};
+}

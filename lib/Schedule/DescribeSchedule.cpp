@@ -1,0 +1,48 @@
+//===- DescribeSchedule.cpp - a schedule in words -------------------------===//
+//
+//   2 x 64 rows x 128 keys, frozen reference, dynamic order, 2 stages; 196864
+//   bytes of shared memory; because head dim 128, masked
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/Dialect/Pipe/IR/Pipe.h"
+#include "attn/Schedule/Schedule.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace attn;
+
+std::string attn::describeSchedule(const ProblemFacts &facts,
+                                   ScheduleAttr schedule) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto pipe = dyn_cast<pipe::ScheduleAttr>(schedule.getPipe());
+  int32_t rows = schedule.getTileQ();
+  if (pipe) {
+    // Replicas of the computing role share the rows.
+    for (Attribute attr : pipe.getRoles()) {
+      auto role = cast<pipe::RoleAttr>(attr);
+      if (role.getName().getValue() == pipe.getRoleOf("default") &&
+          role.getReplicas() > 1) {
+        os << role.getReplicas() << " x ";
+        rows /= role.getReplicas();
+      }
+    }
+  }
+  os << rows << " rows x " << schedule.getTileK() << " keys, "
+     << stringifySoftmaxKind(schedule.getSoftmax())
+     << (schedule.getSoftmax() == SoftmaxKind::Frozen ? " reference"
+                                                      : " softmax");
+  if (pipe)
+    os << ", " << pipe.getPersist().getValue() << " order, "
+       << pipe.getDepth("k") << " stages; "
+       << resourcesOf(facts, schedule).sharedBytes << " bytes of shared memory";
+  os << "; because head dim " << facts.query.getDim();
+  if (facts.value.getDim() != facts.query.getDim())
+    os << " and " << facts.value.getDim();
+  os << (facts.hasMaskHook ? ", masked" : ", no mask");
+  if (uint64_t held = resourcesOf(facts, schedule).hookRegisters)
+    os << ", hooks hold " << held << " registers";
+  return text;
+}

@@ -1,0 +1,41 @@
+//===- Shapes.h - tile shapes worth compiling -------------------*- C++ -*-===//
+//
+// The table of schedules: for a head dim and a mask form, which tiles in which
+// order.
+//
+//   head dim 64, no mask     ladder    3 x 64 rows x 128 keys, then 96, 64, ..
+//                            beside    4 x 64 rows x 64 keys: short sequences
+//                            measured  2 x 64 rows x 128 keys
+//
+// Invariant: a later rung of a ladder leaves a thread more registers beside its
+// tiles than an earlier one.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTN_LIB_SCHEDULE_SHAPES_H
+#define ATTN_LIB_SCHEDULE_SHAPES_H
+
+#include "llvm/ADT/ArrayRef.h"
+
+#include <cstdint>
+
+namespace attn {
+
+/// Shape of a schedule with roles.
+struct RoleShape {
+  int32_t replicas; ///< computing warpgroups
+  int32_t tileK;
+  int32_t queryDepth, depth; ///< slots of Q, of K and V
+  bool ring = false;         ///< warpgroups issue in turn
+};
+
+struct RoleShapes {
+  llvm::ArrayRef<RoleShape> ladder;   ///< see ScheduleChoices
+  llvm::ArrayRef<RoleShape> beside;   ///< further specialisations
+  llvm::ArrayRef<RoleShape> measured; ///< for --tune-set only
+};
+
+RoleShapes roleShapesOf(int32_t dim, int32_t valueDim, bool masked);
+
+} // namespace attn
+
+#endif // ATTN_LIB_SCHEDULE_SHAPES_H

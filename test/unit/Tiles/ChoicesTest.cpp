@@ -1,0 +1,255 @@
+//===- ChoicesTest.cpp - ladders, what hooks hold, prices -----------------===//
+//
+//   facts -> chooseSchedules -> ladder, beside, measured
+//   hook text -> hookValuesOf
+//   costOf + Price -> the specialisation for a length
+//
+//===----------------------------------------------------------------------===//
+
+#include "attn/Dialect/Pipe/IR/Pipe.h"
+#include "attn/Plan/Price.h"
+#include "attn/Schedule/Schedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "gtest/gtest.h"
+
+using namespace mlir;
+using namespace attn;
+
+namespace {
+
+class Choices : public ::testing::Test {
+protected:
+  Choices() {
+    context.loadDialect<AttnDialect, pipe::PipeDialect, arith::ArithDialect,
+                        math::MathDialect>();
+    set(64, 64, false);
+  }
+
+  void set(int32_t dim, int32_t dimV, bool masked, int32_t heads = 8,
+           int32_t kvHeads = 8) {
+    auto tensor = [&](TensorRole role, int32_t n, int32_t d) {
+      return attn::TensorType::get(&context, role,
+                                   Builder(&context).getBF16Type(), n, d,
+                                   Storage::Ragged);
+    };
+    facts = {};
+    facts.query = tensor(TensorRole::Query, heads, dim);
+    facts.key = tensor(TensorRole::Key, kvHeads, dim);
+    facts.value = tensor(TensorRole::Value, kvHeads, dimV);
+    facts.hasMaskHook = masked;
+    facts.group = heads / kvHeads;
+  }
+
+  const TargetSpec &target(const char *name = "sm_90a") {
+    std::string error;
+    return *findTarget(name, error);
+  }
+
+  /// (rows, columns) of the one hook of a variant.
+  std::pair<int32_t, int32_t> held(const std::string &hook,
+                                   bool packed = false) {
+    auto module = parseSourceString<ModuleOp>(
+        "attn.variant @v {\n  %w = attn.param \"w\" : i32\n"
+        "  %t = attn.table \"t\" : !attn.table<i32, [position]>\n"
+        "  %slopes = attn.table \"s\" : !attn.table<f32, [head]>\n" +
+            hook + "\n}",
+        &context);
+    if (!module)
+      return {-1, -1};
+    HookOp op;
+    module->walk([&](HookOp found) { op = found; });
+    HookValues values = hookValuesOf(op, packed);
+    return {values.rows, values.columns};
+  }
+
+  std::vector<std::pair<int32_t, int32_t>>
+  tiles(llvm::ArrayRef<ScheduleAttr> list) {
+    std::vector<std::pair<int32_t, int32_t>> result;
+    for (ScheduleAttr s : list)
+      result.emplace_back(s.getTileQ(), s.getTileK());
+    return result;
+  }
+
+  MLIRContext context;
+  ProblemFacts facts;
+  std::string error;
+};
+
+using Held = std::pair<int32_t, int32_t>;
+using Tiles = std::vector<std::pair<int32_t, int32_t>>;
+
+} // namespace
+
+/// Sums of the key's position are made again; quotients, reads are held.
+TEST_F(Choices, HookValues) {
+  EXPECT_EQ(held(R"(attn.hook mask(%b, %h, %q, %k) {
+    %d = arith.subi %q, %k : i32
+    %near = arith.cmpi slt, %d, %w : i32
+    attn.yield %near : i1
+  })"),
+            Held(0, 0));
+  EXPECT_EQ(held(R"(attn.hook mask(%b, %h, %q, %k) {
+    %k1 = arith.addi %k, %w : i32
+    %past = arith.cmpi sge, %q, %k1 : i32
+    attn.yield %past : i1
+  })"),
+            Held(0, 0));
+  EXPECT_EQ(held(R"(attn.hook mask(%b, %h, %q, %k) {
+    %dq = attn.read %t[%q] : !attn.table<i32, [position]>
+    %dk = attn.read %t[%k] : !attn.table<i32, [position]>
+    %same = arith.cmpi eq, %dq, %dk : i32
+    attn.yield %same : i1
+  })"),
+            Held(1, 1));
+  // The column's quotient, and its remainder that is made of it.
+  EXPECT_EQ(held(R"(attn.hook mask(%b, %h, %q, %k) {
+    %cq = arith.floordivsi %q, %w : i32
+    %ck = arith.floordivsi %k, %w : i32
+    %k0 = arith.muli %ck, %w : i32
+    %x = arith.subi %k, %k0 : i32
+    %same = arith.cmpi eq, %cq, %ck : i32
+    %near = arith.cmpi slt, %x, %q : i32
+    %both = arith.andi %same, %near : i1
+    attn.yield %both : i1
+  })"),
+            Held(2, 3));
+  // What a column's value alone decides is held for both rows.
+  EXPECT_EQ(held(R"(attn.hook mask(%b, %h, %q, %k) {
+    %dk = attn.read %t[%k] : !attn.table<i32, [position]>
+    %good = arith.cmpi eq, %dk, %w : i32
+    attn.yield %good : i1
+  })"),
+            Held(0, 1));
+  // Packed rows belong to several heads.
+  const char *slope = R"(attn.hook score(%s, %b, %h, %q, %k) {
+    %slope = attn.read %slopes[%h] : !attn.table<f32, [head]>
+    %r = arith.addf %s, %slope : f32
+    attn.yield %r : f32
+  })";
+  EXPECT_EQ(held(slope), Held(0, 0));
+  EXPECT_EQ(held(slope, /*packed=*/true), Held(1, 0));
+}
+
+TEST_F(Choices, Registers) {
+  facts.hookValues = {3, 2};
+  ScheduleAttr s = chooseSchedules(facts, target()).ladder.front();
+  ASSERT_EQ(s.getTileK(), 64); // 32 at 96 keys would be 48
+  EXPECT_EQ(resourcesOf(facts, s).hookRegisters, 2u * 3 + 2u * 64 / 4);
+}
+
+/// Every candidate is legal; a later rung leaves more registers.
+TEST_F(Choices, LaddersAreLegalAndLeaveMore) {
+  constexpr std::pair<int32_t, int32_t> dims[] = {
+      {32, 32}, {64, 64}, {96, 96}, {128, 128}, {192, 128}, {256, 256}};
+  for (auto [dim, dimV] : dims)
+    for (bool masked : {false, true}) {
+      set(dim, dimV, masked);
+      ScheduleChoices choices = chooseSchedules(facts, target());
+      EXPECT_GE(choices.ladder.size(), 3u) << dim;
+      uint64_t left = 0;
+      for (ScheduleAttr s : choices.ladder) {
+        Resources r = resourcesOf(facts, s);
+        EXPECT_GT(r.registersOfRole - r.tileRegisters, left) << dim;
+        left = r.registersOfRole - r.tileRegisters;
+      }
+      for (const auto &list : {llvm::ArrayRef<ScheduleAttr>(choices.ladder),
+                               llvm::ArrayRef<ScheduleAttr>(choices.beside),
+                               llvm::ArrayRef<ScheduleAttr>(choices.measured)})
+        for (ScheduleAttr s : list) {
+          EXPECT_TRUE(checkSchedule(facts, s, target(), error)) << error;
+          EXPECT_TRUE(checkResources(resourcesOf(facts, s), target(), error))
+              << error;
+        }
+    }
+  // Nothing is legal: the first choice, so that the checks name what is wrong.
+  set(512, 512, false);
+  EXPECT_EQ(tiles(chooseSchedules(facts, target()).ladder), Tiles({{128, 80}}));
+}
+
+TEST_F(Choices, HooksChooseTheRung) {
+  set(64, 64, true);
+  EXPECT_EQ(tiles(chooseSchedules(facts, target()).ladder),
+            Tiles({{256, 64}, {192, 64}, {128, 64}}));
+  facts.hookValues = {2, 3};
+  ScheduleChoices choices = chooseSchedules(facts, target());
+  EXPECT_EQ(tiles(choices.ladder), Tiles({{192, 64}, {128, 64}}));
+  EXPECT_EQ(tiles(choices.measured),
+            Tiles({{192, 128}, {128, 128}, {256, 64}}));
+  // More than any rung has: the last.
+  facts.hookValues = {100, 100};
+  EXPECT_EQ(tiles(chooseSchedules(facts, target()).ladder), Tiles({{128, 64}}));
+  // What stands beside the ladder must fit as well.
+  set(64, 64, false);
+  EXPECT_EQ(tiles(chooseSchedules(facts, target()).beside), Tiles({{256, 64}}));
+  facts.hookValues = {1, 1};
+  EXPECT_EQ(tiles(chooseSchedules(facts, target()).beside), Tiles({{256, 64}}));
+  facts.hookValues = {2, 1};
+  choices = chooseSchedules(facts, target());
+  EXPECT_TRUE(choices.beside.empty());
+  EXPECT_TRUE(llvm::is_contained(tiles(choices.measured),
+                                 std::pair<int32_t, int32_t>(256, 64)));
+}
+
+TEST_F(Choices, OtherTargets) {
+  EXPECT_EQ(tiles(chooseSchedules(facts, target("sm_80")).ladder),
+            Tiles({{128, 64}, {128, 32}}));
+  ScheduleChoices cpu = chooseSchedules(facts, target("cpu"));
+  EXPECT_EQ(tiles(cpu.ladder), Tiles({{64, 64}}));
+  EXPECT_TRUE(cpu.beside.empty() && cpu.measured.empty());
+}
+
+/// The winners of the measured table; head dim 64 without a mask has two
+/// specialisations, the others' order is that of the ladder.
+TEST_F(Choices, PricesPickAsMeasured) {
+  auto price = [&](ScheduleAttr s, int64_t length) {
+    ItemCost cost = costOf(facts, s, target());
+    return plan::Price{s.getTileQ(), s.getTileK(), s.getPack(), cost.row,
+                       cost.key}
+        .of(length, length, 32);
+  };
+  ScheduleChoices choices = chooseSchedules(facts, target());
+  ASSERT_EQ(choices.beside.size(), 1u);
+  struct Row {
+    int64_t length;
+    double first, beside; // TFLOP/s
+  };
+  const Row table[] = {{512, 416, 462},  {1024, 469, 518}, {2048, 547, 551},
+                       {4096, 567, 576}, {8192, 595, 581}, {16384, 600, 591}};
+  for (const Row &row : table) {
+    double first = price(choices.ladder.front(), row.length);
+    double beside = price(choices.beside.front(), row.length);
+    EXPECT_EQ(beside<first, row.beside> row.first) << row.length;
+    EXPECT_NEAR(first / beside, row.beside / row.first, 0.02) << row.length;
+    for (ScheduleAttr s : choices.measured)
+      EXPECT_GT(price(s, row.length), std::min(first, beside));
+  }
+  // Against 16k tokens, d 128: 518, 613, 669, 696 of 739 TFLOP/s.
+  set(128, 128, false);
+  ScheduleAttr s = chooseSchedule(facts, target());
+  auto speed = [&](int64_t n) { return double(n) * double(n) / price(s, n); };
+  const std::pair<int64_t, double> speeds[] = {
+      {512, 518}, {1024, 613}, {2048, 669}, {4096, 696}};
+  for (auto [length, tflops] : speeds)
+    EXPECT_NEAR(speed(length) / speed(16384), tflops / 739, 0.03) << length;
+}
+
+TEST_F(Choices, Description) {
+  EXPECT_EQ(describeSchedule(facts, chooseSchedule(facts, target())),
+            "3 x 64 rows x 128 keys, frozen reference, dynamic order, 2 "
+            "stages; 114864 bytes of shared memory; because head dim 64, no "
+            "mask");
+  set(192, 128, true);
+  facts.hookValues = {1, 0};
+  EXPECT_EQ(describeSchedule(facts, chooseSchedule(facts, target("sm_80"))),
+            "128 rows x 64 keys, frozen reference, static order, 2 stages; "
+            "131072 bytes of shared memory; because head dim 192 and 128, "
+            "masked, hooks hold 2 registers");
+  EXPECT_EQ(describeSchedule(facts, chooseSchedule(facts, target("cpu"))),
+            "64 rows x 64 keys, exact softmax; because head dim 192 and 128, "
+            "masked");
+}
