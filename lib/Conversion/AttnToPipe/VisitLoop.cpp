@@ -130,9 +130,6 @@ pipe::RoleAttr attn::oneRole(pipe::ScheduleAttr schedule) {
     if (role.getName().getValue() == schedule.getRoleOf("default"))
       warps = role.getWarps() * role.getReplicas();
   }
-  // Fragments of a tile lie on a power of two of warps: the largest that divides,
-  // but not so many that two tiles do not fit into a thread's registers.
-  warps = std::min(warps & -warps, 8);
   MLIRContext *context = schedule.getContext();
   return pipe::RoleAttr::get(context, StringAttr::get(context, "all"), warps,
                              /*replicas=*/1, /*regs=*/0);
