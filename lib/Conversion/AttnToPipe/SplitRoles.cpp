@@ -451,7 +451,10 @@ LogicalResult Splitter::buildLoad() {
                     schedule.getPersist().getValue() == "dynamic"
                         ? pipe::WorkOrder::Dynamic
                         : pipe::WorkOrder::Static,
-                    verdictChannel, item->getArgument(0)};
+                    verdictChannel,
+                    item->getArgument(0),
+                    {},
+                    {}};
   SmallVector<Operation *> rest;
   for (Operation &op : *item)
     if (slice.contains(&op))
@@ -519,26 +522,32 @@ LogicalResult Splitter::buildLoad() {
   return success();
 }
 
-/// while { recv } do { the rest of the item }
+/// recv; while { words } do { visits; verdict; recv the next; the rest }
 void Splitter::buildCompute() {
   pipe::RoleAttr compute = roleOf("default");
   Region &body = roles.getBodies()[roles.indexOf(compute.getName())];
   b.setInsertionPoint(body.front().getTerminator());
+  auto received = pipe::RecvOp::create(b, loc, workChannel);
   SmallVector<Type> types(words.size(), b.getI32Type());
   SmallVector<Location> locs(words.size(), loc);
-  auto loop = scf::WhileOp::create(b, loc, types, ValueRange());
-  b.createBlock(&loop.getBefore());
-  auto received = pipe::RecvOp::create(b, loc, workChannel);
+  auto loop = scf::WhileOp::create(b, loc, types, received.getWords());
+  Block *before = b.createBlock(&loop.getBefore(), {}, types, locs);
   Value end = constant(endWord);
   Value go = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
-                                   received.getWords().front(), end);
-  scf::ConditionOp::create(b, loc, go, received.getWords());
+                                   before->getArgument(0), end);
+  scf::ConditionOp::create(b, loc, go, before->getArguments());
 
   Block *after = b.createBlock(&loop.getAfter(), {}, types, locs);
   item->getTerminator()->erase();
   after->getOperations().splice(after->end(), item->getOperations());
+  // A verdict may be what the next words wait for; results are not.
+  Operation *behind = visits;
+  for (auto verdict : after->getOps<pipe::SendOp>())
+    behind = verdict;
+  b.setInsertionPointAfter(behind);
+  auto next = pipe::RecvOp::create(b, loc, workChannel);
   b.setInsertionPointToEnd(after);
-  scf::YieldOp::create(b, loc);
+  scf::YieldOp::create(b, loc, next.getWords());
   for (auto [i, entry] : llvm::enumerate(words))
     Value(entry).replaceUsesWithIf(after->getArgument(i), [&](OpOperand &use) {
       return body.isAncestor(use.getOwner()->getParentRegion());
