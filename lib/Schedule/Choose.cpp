@@ -120,7 +120,7 @@ static pipe::ScheduleAttr twoRoles(Builder &builder, const ProblemFacts &facts,
                        {"work", number(2)}}),
       /*skew=*/dictOf(builder, {{"pv", number(1)}}),
       /*handover=*/text(shape.ring ? "ring" : "none"),
-      /*persist=*/text("dynamic"), /*unroll=*/1);
+      /*persist=*/text(shape.fixed ? "static" : "dynamic"), /*unroll=*/1);
 }
 
 /// The attention part; the pipe part comes with its tile.

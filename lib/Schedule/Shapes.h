@@ -26,6 +26,7 @@ struct RoleShape {
   int32_t tileK;
   int32_t queryDepth, depth; ///< slots of Q, of K and V
   bool ring = false;         ///< warpgroups issue in turn
+  bool fixed = false;        ///< items in static order, else from the queue
 };
 
 struct RoleShapes {

@@ -16,8 +16,14 @@
 //   turn    1   2   3   4       5   6   7   8
 //   word    0   1   2   0|2^30  -1  -1  -1  -2      item 0 fails, depth 3
 //
-// The next item is fetched a turn before it is handed out, so that the queue's
-// latency is spent while the present item is copied.
+// The next item and its record are fetched a turn before they are handed out, in
+// the midst of the copies of the present one, where waiting costs nothing: the
+// queue and the plan are in global memory.
+//
+//   item = next_work, record                  nobody waits for compute here
+//   while { word, its record = verdict bad ? redo, its record : item, record
+//           send }
+//   do { first copies; item, record = next_work, record; other copies }
 //
 // Invariant: the end is sent once, when no item is left and every item that was
 // handed out has a good verdict or is the word before.
@@ -37,12 +43,11 @@ struct HandOut {
   llvm::SmallVector<mlir::Value> history; ///< words without a verdict, oldest
                                           ///< first
   mlir::Value next;                       ///< item fetched ahead, or -1
+  llvm::SmallVector<mlir::Value> record;  ///< of `next`
 
-  llvm::SmallVector<mlir::Value> values() const {
-    llvm::SmallVector<mlir::Value> all(history);
-    all.push_back(next);
-    return all;
-  }
+  llvm::SmallVector<mlir::Value> values() const;
+  /// The same, of the arguments of a block that begin with `values`.
+  HandOut at(mlir::ValueRange args) const;
 };
 
 /// Where items come from, and verdicts if the kernel speculates.
@@ -50,15 +55,32 @@ struct WorkSource {
   mlir::Value plan;
   pipe::WorkOrder order;
   mlir::Value verdicts; ///< the feedback channel, or null
+  mlir::Value index;    ///< of the item, as `reads` have it
+  llvm::SmallVector<mlir::Operation *> reads; ///< of the plan, in order
+  llvm::SmallVector<mlir::Value> record;      ///< results of theirs
+};
+
+/// One turn: what is handed out.
+struct Turn {
+  mlir::Value word;
+  llvm::SmallVector<mlir::Value> record; ///< of the word
+  mlir::Value fetches; ///< is `next` used up, and may another item follow?
 };
 
 /// Before the first turn: no word is open, the first item is fetched.
 HandOut startHandOut(mlir::OpBuilder &b, mlir::Location loc,
                      const WorkSource &source);
 
-/// One turn: the word to send, and in `state` what the next turn starts from.
-mlir::Value handOut(mlir::OpBuilder &b, mlir::Location loc,
-                    const WorkSource &source, HandOut &state);
+/// The word to send; its place in the history is taken.
+Turn handOut(mlir::OpBuilder &b, mlir::Location loc, const WorkSource &source,
+             HandOut &state);
+
+/// The next item and its record if this turn fetches, else what there is.
+void fetchNext(mlir::OpBuilder &b, mlir::Location loc, const WorkSource &source,
+               mlir::Value fetches, HandOut &state);
+
+/// The branch of a fetch right in front of `op`, or null.
+mlir::Operation *fetchBefore(mlir::Operation *op);
 
 } // namespace attn
 

@@ -24,6 +24,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CopyGroup.h"
+#include "HandOut.h"
 #include "attn/Conversion/Passes.h"
 
 namespace attn {
@@ -46,13 +47,16 @@ static LogicalResult skewCopies(VisitLoop old) {
   FailureOr<CopyGroup> early = collectCopies(old, channelOf(TensorRole::Key));
   if (failed(all) || failed(late) || failed(early))
     return failure();
-  OpBuilder b(old.loop);
+  // The fetch of the next item waits, so K(first) goes in front of it.
+  Operation *fetch = fetchBefore(old.loop);
+  OpBuilder b(fetch ? fetch : old.loop);
   Location loc = old.loop.getLoc();
   bool descending = old.descending;
   Value one = old.loop.getStep();
   Value first = firstVisit(b, loc, descending, old.lo(), old.hi(), one);
   Value last = lastVisit(b, loc, descending, old.lo(), old.hi(), one);
   cloneCopies(b, *early, first);
+  b.setInsertionPoint(old.loop);
   Value lo = old.lo(), hi = old.hi();
   if (descending)
     hi = first;

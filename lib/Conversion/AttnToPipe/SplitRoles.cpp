@@ -64,6 +64,7 @@ private:
   void takeReplicas();
   void sinkIntoVisits();
   void makeChannels();
+  void copyAndFetch(const WorkSource &source, HandOut &state, Value fetches);
   LogicalResult buildLoad();
   void buildCompute();
 
@@ -377,6 +378,36 @@ void Splitter::makeChannels() {
 // The roles
 //===----------------------------------------------------------------------===//
 
+/// if visits { copies, but the next item fetched before the loop } else { fetch }
+void Splitter::copyAndFetch(const WorkSource &source, HandOut &state,
+                            Value fetches) {
+  Block *after = b.getInsertionBlock();
+  copiesGuard->moveBefore(after, after->end());
+  SmallVector<Value> old{state.next};
+  old.append(state.record);
+  auto branch = scf::IfOp::create(b, loc, ValueRange(old).getTypes(),
+                                  copiesGuard->getResult(0),
+                                  /*withElseRegion=*/true);
+  branch.thenBlock()->getOperations().splice(
+      branch.thenBlock()->end(), copies.thenBlock()->getOperations());
+  copies.erase();
+  copies = branch;
+  scf::ForOp visiting = *branch.thenBlock()->getOps<scf::ForOp>().begin();
+  branch.thenBlock()->getTerminator()->erase();
+  for (Block *arm : {branch.thenBlock(), branch.elseBlock()}) {
+    OpBuilder in = OpBuilder::atBlockEnd(arm);
+    if (arm == branch.thenBlock())
+      in.setInsertionPoint(visiting);
+    HandOut fresh = state;
+    fetchNext(in, loc, source, fetches, fresh);
+    in.setInsertionPointToEnd(arm);
+    fresh.history.clear();
+    scf::YieldOp::create(in, loc, fresh.values());
+  }
+  state.next = branch.getResult(0);
+  state.record = llvm::to_vector_of<Value>(branch.getResults().drop_front());
+}
+
 /// while { hand out; record; send } do { copies }
 LogicalResult Splitter::buildLoad() {
   // Values of the record that the copies need, and all that is behind them.
@@ -414,50 +445,67 @@ LogicalResult Splitter::buildLoad() {
     todo.append(def->operand_begin(), def->operand_end());
   }
 
+  // What is read of the plan is fetched ahead; what follows from it is worked
+  // out when it is handed out.
+  WorkSource source{record.getPlan(),
+                    schedule.getPersist().getValue() == "dynamic"
+                        ? pipe::WorkOrder::Dynamic
+                        : pipe::WorkOrder::Static,
+                    verdictChannel,
+                    item->getArgument(0),
+                    {},
+                    {}};
+  SmallVector<Operation *> rest;
+  for (Operation &op : *item)
+    if (slice.contains(&op))
+      (isa<LoadItemOp, RequestOp>(op) ? source.reads : rest).push_back(&op);
+  for (Operation *op : source.reads)
+    for (Value value : op->getResults())
+      if (carried.contains(value) || words.contains(value) ||
+          llvm::any_of(rest, [&](Operation *user) {
+            return llvm::is_contained(user->getOperands(), value);
+          }))
+        source.record.push_back(value);
+
   pipe::RoleAttr load = roleOf("load_kv");
   Region &body = roles.getBodies()[roles.indexOf(load.getName())];
   b.setInsertionPoint(body.front().getTerminator());
-  bool dynamic = schedule.getPersist().getValue() == "dynamic";
-  WorkSource source{record.getPlan(),
-                    dynamic ? pipe::WorkOrder::Dynamic
-                            : pipe::WorkOrder::Static,
-                    verdictChannel};
   HandOut state = startHandOut(b, loc, source);
   SmallVector<Value> start = state.values();
-  SmallVector<Type> types(start.size(), b.getI32Type());
-  for (Value value : carried)
-    types.push_back(value.getType());
-  auto loop = scf::WhileOp::create(b, loc, types, start);
+  SmallVector<Type> types(ValueRange(start).getTypes());
+  SmallVector<Location> locs(start.size(), loc);
+  SmallVector<Type> passed(types);
+  passed.push_back(b.getI1Type());
+  llvm::append_range(passed, ValueRange(carried.getArrayRef()).getTypes());
+  auto loop = scf::WhileOp::create(b, loc, passed, start);
 
-  SmallVector<Type> stateTypes(start.size(), b.getI32Type());
-  SmallVector<Location> locs(types.size(), loc);
-  Block *before =
-      b.createBlock(&loop.getBefore(), {}, stateTypes,
-                    ArrayRef<Location>(locs).take_front(start.size()));
-  state.history.assign(before->args_begin(), before->args_end() - 1);
-  state.next = before->getArguments().back();
-  Value word = handOut(b, loc, source, state);
+  Block *before = b.createBlock(&loop.getBefore(), {}, types, locs);
+  state = state.at(before->getArguments());
+  Turn turn = handOut(b, loc, source, state);
   IRMapping map;
-  map.map(item->getArgument(0), word);
-  for (Operation &op : *item)
-    if (slice.contains(&op))
-      b.clone(op, map);
+  map.map(item->getArgument(0), turn.word);
+  map.map(source.record, turn.record);
+  for (Operation *op : rest)
+    b.clone(*op, map);
   SmallVector<Value> sent;
   for (Value value : words)
     sent.push_back(map.lookup(value));
   pipe::SendOp::create(b, loc, workChannel, sent);
   Value end = constant(endWord);
-  Value go = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, word, end);
+  Value go =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, turn.word, end);
   SmallVector<Value> forwarded = state.values();
+  forwarded.push_back(turn.fetches);
   for (Value value : carried)
     forwarded.push_back(map.lookup(value));
   scf::ConditionOp::create(b, loc, go, forwarded);
 
-  Block *after = b.createBlock(&loop.getAfter(), {}, types, locs);
-  auto yield = scf::YieldOp::create(
-      b, loc, after->getArguments().take_front(start.size()));
-  copiesGuard->moveBefore(yield);
-  copies->moveBefore(yield);
+  locs.assign(passed.size(), loc);
+  Block *after = b.createBlock(&loop.getAfter(), {}, passed, locs);
+  state = state.at(after->getArguments());
+  Value fetches = after->getArgument(start.size());
+  copyAndFetch(source, state, fetches);
+  scf::YieldOp::create(b, loc, state.values());
   b.setInsertionPointToStart(after);
   IRMapping here;
   for (OpOperand *use : constants) {
@@ -466,7 +514,7 @@ LogicalResult Splitter::buildLoad() {
     use->set(here.lookup(use->get()));
   }
   for (auto [i, entry] : llvm::enumerate(carried))
-    Value(entry).replaceUsesWithIf(after->getArgument(start.size() + i),
+    Value(entry).replaceUsesWithIf(after->getArgument(start.size() + 1 + i),
                                    [&](OpOperand &use) {
                                      return use.getOwner() == copiesGuard ||
                                             copies->isAncestor(use.getOwner());
@@ -474,26 +522,32 @@ LogicalResult Splitter::buildLoad() {
   return success();
 }
 
-/// while { recv } do { the rest of the item }
+/// recv; while { words } do { visits; verdict; recv the next; the rest }
 void Splitter::buildCompute() {
   pipe::RoleAttr compute = roleOf("default");
   Region &body = roles.getBodies()[roles.indexOf(compute.getName())];
   b.setInsertionPoint(body.front().getTerminator());
+  auto received = pipe::RecvOp::create(b, loc, workChannel);
   SmallVector<Type> types(words.size(), b.getI32Type());
   SmallVector<Location> locs(words.size(), loc);
-  auto loop = scf::WhileOp::create(b, loc, types, ValueRange());
-  b.createBlock(&loop.getBefore());
-  auto received = pipe::RecvOp::create(b, loc, workChannel);
+  auto loop = scf::WhileOp::create(b, loc, types, received.getWords());
+  Block *before = b.createBlock(&loop.getBefore(), {}, types, locs);
   Value end = constant(endWord);
   Value go = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
-                                   received.getWords().front(), end);
-  scf::ConditionOp::create(b, loc, go, received.getWords());
+                                   before->getArgument(0), end);
+  scf::ConditionOp::create(b, loc, go, before->getArguments());
 
   Block *after = b.createBlock(&loop.getAfter(), {}, types, locs);
   item->getTerminator()->erase();
   after->getOperations().splice(after->end(), item->getOperations());
+  // A verdict may be what the next words wait for; results are not.
+  Operation *behind = visits;
+  for (auto verdict : after->getOps<pipe::SendOp>())
+    behind = verdict;
+  b.setInsertionPointAfter(behind);
+  auto next = pipe::RecvOp::create(b, loc, workChannel);
   b.setInsertionPointToEnd(after);
-  scf::YieldOp::create(b, loc);
+  scf::YieldOp::create(b, loc, next.getWords());
   for (auto [i, entry] : llvm::enumerate(words))
     Value(entry).replaceUsesWithIf(after->getArgument(i), [&](OpOperand &use) {
       return body.isAncestor(use.getOwner()->getParentRegion());
