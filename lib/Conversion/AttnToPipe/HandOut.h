@@ -20,10 +20,15 @@
 // the midst of the copies of the present one, where waiting costs nothing: the
 // queue and the plan are in global memory.
 //
-//   item = next_work, record                  nobody waits for compute here
-//   while { word, its record = verdict bad ? redo, its record : item, record
-//           send }
-//   do { first copies; item, record = next_work, record; other copies }
+//   item, record = next_work, load_item, request
+//   while {
+//     word, its record = verdict bad ? oldest | 2^30, read again : item, record
+//     send
+//   } do {
+//     first copies
+//     item, record = next_work, load_item, request      unless a redo left them
+//     other copies
+//   }
 //
 // Invariant: the end is sent once, when no item is left and every item that was
 // handed out has a good verdict or is the word before.

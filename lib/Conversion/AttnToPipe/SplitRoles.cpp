@@ -5,18 +5,19 @@
 //
 //   roles [all] {                        roles [load, compute x 2] {
 //     while %i = next_work {               while %word = hand out (HandOut.h) {
-//       item, request, rows, borders         item, request, rows, borders
+//       item, request, rows, borders         rows, borders
 //       if visits {                          send words
 //         acquire, copy, commit q            if visits {
 //         wait q                      ->       acquire, copy, commit q
-//         for visits {                         for all visits { copies }
-//           copies; wait; compute; release   }
-//         }                                }
+//         for visits {                         fetch the next item, request
+//           copies; wait; compute; release     for all visits { copies }
+//         }                                  } else { fetch }
 //       }                                }, (%rank) {
-//       store                              while %word = recv words {
-//     }                                      if visits { wait q; for visits {
-//   }                                          wait; compute; release } }
-//                                            store
+//       store                              recv words
+//     }                                    while %word {
+//   }                                        if visits { wait q; for visits {
+//                                              wait; compute; release } }
+//                                            recv words; store
 //                                        } }
 //
 // The copies of all classes of blocks are the same, so load has one loop.  A

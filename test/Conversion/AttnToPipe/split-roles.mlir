@@ -22,21 +22,32 @@
 // No kv_begin, no slot, no flags; b0 is a constant.
 // CHECK: %[[W:.*]] = pipe.channel "work" from "load" to ["compute"] : <!pipe.words<12>, depth = 2>
 // CHECK: pipe.roles [#pipe.role<"load", warps = 1, replicas = 1, regs = 24>, #pipe.role<"compute", warps = 4, replicas = 2, regs = 240>] {
-// The next item is fetched a turn ahead.
+// The first item and its record are fetched before the first turn.
 // CHECK: %[[FIRST:.*]] = pipe.next_work dynamic %{{.*}} after %{{.*}} merges = false
-// CHECK: scf.while (%[[NEXT:.*]] = %[[FIRST]])
+// CHECK: %[[R:.*]]:8 = attn.load_item %{{.*}}[%[[FIRST]]]
+// CHECK: attn.request %{{.*}}[%[[R]]#0]
+// CHECK: scf.while (%[[NEXT:[a-z0-9]*]] = %[[FIRST]], %[[I0:[a-z0-9]*]] = %[[R]]#0, %[[I1:[a-z0-9]*]] = %[[R]]#1, %[[I2:[a-z0-9]*]] = %[[R]]#2, %[[I3:[a-z0-9]*]] = %[[R]]#3, %[[I4:[a-z0-9]*]] = %[[R]]#4, %[[I5:[a-z0-9]*]] = %[[R]]#5,
 // CHECK: %[[NONE:.*]] = arith.cmpi slt, %[[NEXT]]
 // CHECK: %[[WORD:.*]] = arith.select %[[NONE]], %{{.*}}, %[[NEXT]] : i32
-// CHECK: scf.if
-// CHECK-NEXT: pipe.next_work dynamic %{{.*}} after %[[NEXT]]
-// CHECK: %[[I:.*]]:8 = attn.load_item %{{.*}}[%[[WORD]]]
+// CHECK: %[[MORE:.*]] = arith.cmpi sge, %[[NEXT]]
+// CHECK-NOT: attn.load_item
 // CHECK: %[[B1:.*]] = arith.divui
 // CHECK: %[[B2:.*]] = arith.ceildivui
-// CHECK: pipe.send %[[W]](%[[WORD]], %[[I]]#0, %[[I]]#1, %[[I]]#2, %[[I]]#3, %[[I]]#4, %[[I]]#5, %{{.*}}, %{{.*}}, %{{.*}}, %[[B1]], %[[B2]])
-// CHECK: scf.condition
-// CHECK: scf.if
+// CHECK: pipe.send %[[W]](%[[WORD]], %[[I0]], %[[I1]], %[[I2]], %[[I3]], %[[I4]], %[[I5]], %{{.*}}, %{{.*}}, %{{.*}}, %[[B1]], %[[B2]])
+// CHECK: scf.condition(%{{[a-z0-9]*}}) %[[NEXT]], %[[I0]], {{.*}}, %[[MORE]], %[[B2]],
+// CHECK: ^bb0(%[[NOW:[a-z0-9]*]]: i32, %{{.*}}: i32, %[[FETCHES:[a-z0-9]*]]: i1,
+// CHECK: %[[NN:.*]]:11 = scf.if
 // CHECK: pipe.acquire %[[Q]]
 // CHECK: attn.copy_query
+// CHECK: pipe.commit
+// The next one is fetched between the first copies and the others.
+// CHECK: %[[N:.*]]:11 = scf.if %[[FETCHES]]
+// CHECK-NEXT: %[[IDX:.*]] = pipe.next_work dynamic %{{.*}} after %[[NOW]]
+// CHECK-NEXT: attn.load_item %{{.*}}[%[[IDX]]]
+// CHECK-NEXT: attn.request
+// CHECK-NEXT: scf.yield %[[IDX]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield %[[NOW]]
 // One loop for both classes; a V that is ragged is joined and cleared.
 // CHECK: scf.for
 // CHECK: %[[RAGGED:.*]] = arith.cmpi slt
@@ -50,10 +61,15 @@
 // CHECK: pipe.acquire %[[V]]
 // CHECK: pipe.commit %{{.*}} after
 // CHECK-NOT: scf.for
+// An item without visits fetches too.
+// CHECK: scf.yield %[[N]]#0
+// CHECK: scf.if %[[FETCHES]]
+// CHECK-NEXT: pipe.next_work dynamic %{{.*}} after %[[NOW]]
+// CHECK: scf.yield %[[NN]]#0
 // CHECK: }, (%[[RANK:.*]]) {
-// CHECK: scf.while
 // CHECK: %[[X:.*]]:12 = pipe.recv %[[W]]
-// CHECK: arith.cmpi ne, %[[X]]#0
+// CHECK: scf.while (%[[X0:[a-z0-9]*]] = %[[X]]#0,
+// CHECK: arith.cmpi ne, %[[X0]]
 // CHECK: ^bb0(
 // CHECK-NOT: attn.load_item
 // CHECK: %[[ALL:.*]] = attn.row_map
@@ -71,7 +87,10 @@
 // CHECK-NEXT: attn.pv
 // CHECK-NEXT: pipe.release
 // CHECK: scf.for
+// The next words are there before the results are stored.
+// CHECK: %[[Y:.*]]:12 = pipe.recv %[[W]]
 // CHECK: attn.store %{{.*}}, %[[ROWS]]
+// CHECK-NEXT: scf.yield %[[Y]]#0, %[[Y]]#1
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.for_work %plan (%req, %head, %row0, %nrows, %kv0, %kv1, %slot, %flags) {
     %qb, %ql, %kb, %kl = attn.request %plan[%req]
@@ -111,11 +130,17 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
 
 // CHECK-LABEL: attn.kernel @speculates(
 // CHECK: %[[VERDICT:.*]] = pipe.channel "verdict" from "compute" to ["load"] initial 3 : <!pipe.words<1>, depth = 3, lanes = 2>
-// CHECK: scf.while (%[[OLD:.*]] = %{{.*}}, %[[W2:.*]] = %{{.*}}, %[[W1:.*]] = %{{.*}}, %[[NX:.*]] = %{{.*}})
+// CHECK: scf.while (%[[OLD:[a-z0-9]*]] = %{{[^,]*}}, %[[W2:[a-z0-9]*]] = %{{[^,]*}}, %[[W1:[a-z0-9]*]] = %{{[^,]*}}, %[[NX:[a-z0-9]*]] = %{{[^,]*}}, %[[NREQ:[a-z0-9]*]] =
 // CHECK: %[[BAD:.*]]:2 = pipe.recv %[[VERDICT]]
 // CHECK: arith.ori %[[BAD]]#0, %[[BAD]]#1
 // CHECK: %[[REDO:.*]] = arith.ori %[[OLD]], %c1073741824
-// CHECK: arith.select %{{.*}}, %[[REDO]], %[[NX]]
+// CHECK: arith.select %[[AGAIN:.*]], %[[REDO]], %[[NX]]
+// A redo's record is read again; the other was fetched.
+// CHECK: scf.if %[[AGAIN]]
+// CHECK-NEXT: %[[OLDI:.*]]:8 = attn.load_item %{{.*}}[%[[REDO]]]
+// CHECK-NEXT: attn.request %{{.*}}[%[[OLDI]]#0]
+// CHECK: } else {
+// CHECK-NEXT: scf.yield %[[NREQ]],
 // CHECK: arith.andi %[[W2]], %[[W1]]
 // CHECK: arith.select %{{.*}}, %c-2
 // CHECK: }, (%{{.*}}) {
@@ -125,6 +150,7 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
 // CHECK: %[[GOOD:.*]] = attn.check
 // CHECK: %[[OK:.*]] = arith.ori %[[GOOD]], %[[EXACT]]
 // CHECK: pipe.send %[[VERDICT]]
+// CHECK-NEXT: pipe.recv
 // CHECK-NEXT: scf.if %[[OK]] {
 // CHECK: attn.store
 attn.kernel @speculates(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {

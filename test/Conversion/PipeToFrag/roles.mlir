@@ -38,16 +38,18 @@
 // CHECK: frag.mbar_wait %[[XF]][%[[XP:.*]]]
 // CHECK-NEXT: %[[BAD:.*]]:2 = frag.ld_words 1 of %[[X]][%[[XP]]]
 // CHECK-NEXT: frag.st_words(%c0_i32) to %[[X]][%[[XP]]]
-// A word that is no item reads as the inert one; its number is in 30 bits.
+// CHECK: %[[REDO:.*]] = arith.ori %{{.*}}, %c1073741824_i32
 // CHECK: %[[WORD:.*]] = arith.select %{{.*}}, %c-2_i32, %{{.*}} : i32
-// CHECK: %[[REAL:.*]] = arith.cmpi sge, %[[WORD]], %c0_i32
-// CHECK: arith.andi %[[WORD]], %c1073741823_i32
+// A word that is no item reads as the inert one; its number is in 30 bits.
+// CHECK: %[[REC:.*]]:11 = scf.if
+// CHECK: %[[REAL:.*]] = arith.cmpi sge, %[[REDO]], %c0_i32
+// CHECK: arith.andi %[[REDO]], %c1073741823_i32
 // CHECK: scf.if %[[REAL]] -> (i32, i32, i32, i32, i32, i32, i32, i32)
 // CHECK: scf.yield %c0_i32, %c0_i32, %c0_i32, %c0_i32, %c0_i32, %c0_i32, %c-1_i32, %c0_i32
 // CHECK: scf.if %[[REAL]] -> (i32, i32, i32, i32)
 // CHECK: frag.mbar_wait %[[WE]][%[[WP:.*]]]
 // CHECK-NEXT: frag.elect {
-// CHECK-NEXT: frag.st_words(%[[WORD]], {{.*}}) to %[[W]][%[[WP]]]
+// CHECK-NEXT: frag.st_words(%[[WORD]], %[[REC]]#0, {{.*}}) to %[[W]][%[[WP]]]
 // CHECK-NEXT: frag.mbar_arrive_one %[[WF]][%[[WP]]]
 
 // One expectation and one copy a slot.
@@ -57,6 +59,8 @@
 // CHECK-NEXT: frag.tma_load %[[TQ]](%c0_i32, %{{.*}}, %{{.*}}, %c0_i32) into %[[Q]][%[[QP]]] on %[[QF]][%[[QP]]] hint evict_first
 // CHECK: frag.mbar_wait %[[KE]][%[[KP:.*]]]
 // CHECK: frag.tma_load %[[TK]](%{{.*}}, %{{.*}}, %c0_i32) into %[[K]][%[[KP]]] on %[[KF]][%[[KP]]] hint evict_last
+// The next item, in the time that the other copies wait anyhow.
+// CHECK: frag.next_work %[[QUEUE]] below
 // A tail of V: the copy reports to load, whose arrival fills the slot.
 // CHECK: frag.mbar_wait %[[VE]][%[[VP:.*]]]
 // CHECK-NEXT: frag.elect {

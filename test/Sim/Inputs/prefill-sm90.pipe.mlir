@@ -71,9 +71,11 @@ module {
     pipe.roles [#load, #compute] {
       // ---------------------------------------------------------------- load
       %n0 = pipe.next_work dynamic %plan after %none merges = false : !attn.plan
-      // w3, w2, w1: the words sent three, two and one turns ago; nx: the next
-      // item, fetched one turn early.
-      %z:12 = scf.while (%w3 = %none, %w2 = %none, %w1 = %none, %nx = %n0) : (i32, i32, i32, i32) -> (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, !rowsT) {
+      %f:8 = attn.load_item %plan[%n0] : i32, i32, i32, i32, i32, i32, i32, i32
+      %fq_begin, %fq_len, %fkv_begin, %fkv_len = attn.request %plan[%f#0]
+      // w3, w2, w1: the words sent three, two and one turns ago; nx: the next item
+      // and its record, fetched one turn early, behind the first copies.
+      %z:24 = scf.while (%w3 = %none, %w2 = %none, %w1 = %none, %nx = %n0, %nxreq = %f#0, %nxkvh = %f#1, %nxrow0 = %f#2, %nxnrows = %f#3, %nxkv0 = %f#4, %nxkv1 = %f#5, %nxslot = %f#6, %nxq_begin = %fq_begin, %nxq_len = %fq_len, %nxkv_begin = %fkv_begin, %nxkv_len = %fkv_len) : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i1, i32, i32, i32, i32, i32, i32, i32, !rowsT) {
         %x:2 = pipe.recv %xch : !Xch                     // on w3, a word a replica
         %x01 = arith.ori %x#0, %x#1 : i32
         %bad = arith.cmpi ne, %x01, %c0 : i32
@@ -86,23 +88,20 @@ module {
         %closed = arith.cmpi slt, %open, %c0 : i32
         %last = arith.andi %none_left, %closed : i1
         %word = arith.select %last, %END, %nw : i32
-        %nx1 = scf.if %bad -> (i32) {
-          scf.yield %nx : i32
+        %more = arith.cmpi sge, %nx, %c0 : i32
+        %taken = arith.cmpi eq, %nw, %nx : i32
+        %fetches = arith.andi %more, %taken : i1
+        // The record of the item that is handed out.
+        %i:11 = scf.if %bad -> (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) {
+          %r:8 = attn.load_item %plan[%redo] : i32, i32, i32, i32, i32, i32, i32, i32
+          %rq_begin, %rq_len, %rkv_begin, %rkv_len = attn.request %plan[%r#0]
+          scf.yield %r#0, %r#1, %r#2, %r#3, %r#4, %r#5, %r#6, %rq_begin, %rq_len, %rkv_begin, %rkv_len : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
         } else {
-          %any = arith.cmpi sge, %nx, %c0 : i32
-          %y = scf.if %any -> (i32) {
-            %y0 = pipe.next_work dynamic %plan after %nx merges = false : !attn.plan
-            scf.yield %y0 : i32
-          } else {
-            scf.yield %none : i32
-          }
-          scf.yield %y : i32
+          scf.yield %nxreq, %nxkvh, %nxrow0, %nxnrows, %nxkv0, %nxkv1, %nxslot, %nxq_begin, %nxq_len, %nxkv_begin, %nxkv_len : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
         }
-        %i:8 = attn.load_item %plan[%word] : i32, i32, i32, i32, i32, i32, i32, i32
-        %q_begin, %q_len, %kv_begin, %kv_len = attn.request %plan[%i#0]
-        %rt = attn.row_map request %i#0 head %i#1 row0 %i#2 rows %i#3 q_begin %q_begin q_len %q_len kv_len %kv_len pack 4 : !rowsT
+        %rt = attn.row_map request %i#0 head %i#1 row0 %i#2 rows %i#3 q_begin %i#7 q_len %i#8 kv_len %i#10 pack 4 : !rowsT
         // Closed form of the causal map: b0 = 0, b1 full blocks, b2 visible ones.
-        %shift = arith.subi %kv_len, %q_len : i32
+        %shift = arith.subi %i#10, %i#8 : i32
         %t0 = arith.shrsi %i#2, %c2 : i32
         %lo = arith.addi %t0, %shift : i32
         %rend = arith.addi %i#2, %i#3 : i32
@@ -124,14 +123,14 @@ module {
         %all2 = arith.maxsi %all1, %c0 : i32
         %all3 = arith.minsi %all2, %keys : i32
         %b1 = arith.divui %all3, %c128 : i32
-        pipe.send %wch(%word, %i#0, %i#1, %i#2, %i#3, %i#4, %i#5, %i#6, %q_begin, %q_len, %kv_len, %c0, %b1, %b2) : !Wch
+        pipe.send %wch(%word, %i#0, %i#1, %i#2, %i#3, %i#4, %i#5, %i#6, %i#7, %i#8, %i#10, %c0, %b1, %b2) : !Wch
         %go = arith.cmpi ne, %word, %END : i32
-        scf.condition(%go) %w2, %w1, %word, %nx1, %i#0, %i#1, %kv_begin, %i#4, %i#5, %c0, %b2, %rt : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, !rowsT
+        scf.condition(%go) %w2, %w1, %word, %nx, %nxreq, %nxkvh, %nxrow0, %nxnrows, %nxkv0, %nxkv1, %nxslot, %nxq_begin, %nxq_len, %nxkv_begin, %nxkv_len, %fetches, %i#0, %i#1, %i#9, %i#4, %i#5, %c0, %b2, %rt : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i1, i32, i32, i32, i32, i32, i32, i32, !rowsT
       } do {
-      ^bb0(%w2: i32, %w1: i32, %word: i32, %nx: i32, %req: i32, %kvh: i32, %kv_begin: i32, %kv0: i32, %kv1: i32, %b0: i32, %b2: i32, %rt: !rowsT):
+      ^bb0(%w2: i32, %w1: i32, %word: i32, %nx: i32, %nxreq: i32, %nxkvh: i32, %nxrow0: i32, %nxnrows: i32, %nxkv0: i32, %nxkv1: i32, %nxslot: i32, %nxq_begin: i32, %nxq_len: i32, %nxkv_begin: i32, %nxkv_len: i32, %fetches: i1, %req: i32, %kvh: i32, %kv_begin: i32, %kv0: i32, %kv1: i32, %b0: i32, %b2: i32, %rt: !rowsT):
         %n = arith.subi %b2, %b0 : i32
         %some = arith.cmpi sgt, %n, %c0 : i32
-        scf.if %some {
+        %nn:12 = scf.if %some -> (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) {
           %qs = pipe.acquire %qch : !Qch -> !slot
           %fq = pipe.issue tma {
             attn.copy_query %qs, %q, %rt : !slot, !Q, !rowsT
@@ -145,6 +144,15 @@ module {
             attn.copy_kv %ks, %k request %req kv_head %kvh kv_begin %kv_begin k0 %k0 kv1 %kv1 : !slot, !K
           }
           pipe.commit %ks after %fk : !slot
+          // Nobody waits for the other copies yet: the next item.
+          %na:12 = scf.if %fetches -> (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) {
+            %y = pipe.next_work dynamic %plan after %nx merges = false : !attn.plan
+            %y1:8 = attn.load_item %plan[%y] : i32, i32, i32, i32, i32, i32, i32, i32
+            %y1q_begin, %y1q_len, %y1kv_begin, %y1kv_len = attn.request %plan[%y1#0]
+            scf.yield %y, %y1#0, %y1#1, %y1#2, %y1#3, %y1#4, %y1#5, %y1#6, %y1q_begin, %y1q_len, %y1kv_begin, %y1kv_len : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
+          } else {
+            scf.yield %nx, %nxreq, %nxkvh, %nxrow0, %nxnrows, %nxkv0, %nxkv1, %nxslot, %nxq_begin, %nxq_len, %nxkv_begin, %nxkv_len : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
+          }
           %two = arith.cmpi sgt, %n, %c1 : i32
           scf.if %two {                                // K(F-1) before V(F), which may have to be joined
             %k0b = arith.subi %k0, %c128 : i32
@@ -195,15 +203,26 @@ module {
             }
             pipe.commit %vsd after %fvd : !slot
           }
+          scf.yield %na#0, %na#1, %na#2, %na#3, %na#4, %na#5, %na#6, %na#7, %na#8, %na#9, %na#10, %na#11 : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
+        } else {
+          %nb:12 = scf.if %fetches -> (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) {
+            %y = pipe.next_work dynamic %plan after %nx merges = false : !attn.plan
+            %y1:8 = attn.load_item %plan[%y] : i32, i32, i32, i32, i32, i32, i32, i32
+            %y1q_begin, %y1q_len, %y1kv_begin, %y1kv_len = attn.request %plan[%y1#0]
+            scf.yield %y, %y1#0, %y1#1, %y1#2, %y1#3, %y1#4, %y1#5, %y1#6, %y1q_begin, %y1q_len, %y1kv_begin, %y1kv_len : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
+          } else {
+            scf.yield %nx, %nxreq, %nxkvh, %nxrow0, %nxnrows, %nxkv0, %nxkv1, %nxslot, %nxq_begin, %nxq_len, %nxkv_begin, %nxkv_len : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
+          }
+          scf.yield %nb#0, %nb#1, %nb#2, %nb#3, %nb#4, %nb#5, %nb#6, %nb#7, %nb#8, %nb#9, %nb#10, %nb#11 : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
         }
-        scf.yield %w2, %w1, %word, %nx : i32, i32, i32, i32
+        scf.yield %w2, %w1, %word, %nn#0, %nn#1, %nn#2, %nn#3, %nn#4, %nn#5, %nn#6, %nn#7, %nn#8, %nn#9, %nn#10, %nn#11 : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
       }
     }, (%rank) {
       // ------------------------------------------------------------- compute
-      %z:14 = scf.while : () -> (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) {
-        %w:14 = pipe.recv %wch : !Wch
-        %go = arith.cmpi ne, %w#0, %END : i32
-        scf.condition(%go) %w#0, %w#1, %w#2, %w#3, %w#4, %w#5, %w#6, %w#7, %w#8, %w#9, %w#10, %w#11, %w#12, %w#13 : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
+      %w:14 = pipe.recv %wch : !Wch
+      %z:14 = scf.while (%a0 = %w#0, %a1 = %w#1, %a2 = %w#2, %a3 = %w#3, %a4 = %w#4, %a5 = %w#5, %a6 = %w#6, %a7 = %w#7, %a8 = %w#8, %a9 = %w#9, %a10 = %w#10, %a11 = %w#11, %a12 = %w#12, %a13 = %w#13) : (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) -> (i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32) {
+        %go = arith.cmpi ne, %a0, %END : i32
+        scf.condition(%go) %a0, %a1, %a2, %a3, %a4, %a5, %a6, %a7, %a8, %a9, %a10, %a11, %a12, %a13 : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
       } do {
       ^bb0(%word: i32, %req: i32, %kvh: i32, %row0: i32, %nrows: i32, %kv0: i32, %kv1: i32, %slot: i32, %q_begin: i32, %q_len: i32, %kv_len: i32, %b0: i32, %b1: i32, %b2: i32):
         %rt = attn.row_map request %req head %kvh row0 %row0 rows %nrows q_begin %q_begin q_len %q_len kv_len %kv_len pack 4 : !rowsT
@@ -342,6 +361,7 @@ module {
         %okw = arith.extui %ok : i1 to i32
         %badw = arith.subi %c1, %okw : i32
         pipe.send %xch(%badw) : !Xch
+        %next:14 = pipe.recv %wch : !Wch
         // A failed tile publishes nothing; an inert word has no live rows.
         scf.if %ok {
           %tile, %row_lse = attn.finish %st#0, %st#1, %st#2, %c : !Ot, !R
@@ -352,7 +372,7 @@ module {
             attn.store %tile lse %row_lse, %rows to %o lse %lse : !Ot lse !R, !rows to !O lse !L
           }
         }
-        scf.yield
+        scf.yield %next#0, %next#1, %next#2, %next#3, %next#4, %next#5, %next#6, %next#7, %next#8, %next#9, %next#10, %next#11, %next#12, %next#13 : i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32, i32
       }
     }
     attn.return

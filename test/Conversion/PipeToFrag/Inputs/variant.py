@@ -101,7 +101,7 @@ def pipe(o):
     if o["mma"]:
         synchronous(t)
     t.edit(r'handover = "none"', f'handover = "{o["handover"]}"', 1)
-    t.edit(r"next_work dynamic", f"next_work {o['order']}", 2)
+    t.edit(r"next_work dynamic", f"next_work {o['order']}", 3)
     if o["unmasked"]:
         t.edit(r"bounds = \[.*\]>", "bounds = []>", 1)
         t.edit(r"(%any3 = ).*", r"\1arith.maxsi %keys, %c0 : i32", 1)
