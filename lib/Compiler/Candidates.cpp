@@ -51,9 +51,9 @@ private:
                      std::vector<emit::Specialisation> &out);
   LogicalResult descend(ArrayRef<ScheduleAttr> ladder,
                         std::vector<emit::Specialisation> &out);
-  void remarkTaken(ScheduleAttr schedule) {
+  void remarkTaken(ScheduleAttr schedule, const emit::Specialisation &s) {
     problem.emitRemark() << "schedule for " << target.name << ": "
-                         << describeSchedule(facts, schedule);
+                         << describeSchedule(facts, schedule, s.sharedBytes);
   }
 
   ModuleOp source;
@@ -133,7 +133,7 @@ LogicalResult Candidates::descend(ArrayRef<ScheduleAttr> ladder,
     if (failed(s))
       return failure();
     if (refusal.empty()) {
-      remarkTaken(schedule);
+      remarkTaken(schedule, *s);
       out.push_back(std::move(*s));
       return success();
     }
@@ -158,7 +158,7 @@ LogicalResult Candidates::keep(ArrayRef<ScheduleAttr> schedules,
                            << " is left out: " << refusal;
       continue;
     }
-    remarkTaken(schedule);
+    remarkTaken(schedule, *s);
     out.push_back(std::move(*s));
   }
   return success();

@@ -1,6 +1,6 @@
 //===- DescribeSchedule.cpp - a schedule in words -------------------------===//
 //
-//   2 x 64 rows x 128 keys, frozen reference, dynamic order, 2 stages; 196864
+//   2 x 64 rows x 128 keys, frozen reference, dynamic order, 2 stages; 196960
 //   bytes of shared memory; because head dim 128, masked
 //
 //===----------------------------------------------------------------------===//
@@ -14,7 +14,8 @@ using namespace mlir;
 using namespace attn;
 
 std::string attn::describeSchedule(const ProblemFacts &facts,
-                                   ScheduleAttr schedule) {
+                                   ScheduleAttr schedule,
+                                   uint64_t sharedBytes) {
   std::string text;
   llvm::raw_string_ostream os(text);
   auto pipe = dyn_cast<pipe::ScheduleAttr>(schedule.getPipe());
@@ -30,14 +31,17 @@ std::string attn::describeSchedule(const ProblemFacts &facts,
       }
     }
   }
-  os << rows << " rows x " << schedule.getTileK() << " keys, "
-     << stringifySoftmaxKind(schedule.getSoftmax())
-     << (schedule.getSoftmax() == SoftmaxKind::Frozen ? " reference"
-                                                      : " softmax");
+  os << rows << " rows x " << schedule.getTileK() << " keys, ";
+  if (facts.normaliser != Normaliser::Softmax)
+    os << "no softmax";
+  else if (schedule.getSoftmax() == SoftmaxKind::Frozen)
+    os << "frozen reference";
+  else
+    os << stringifySoftmaxKind(schedule.getSoftmax()) << " softmax";
   if (pipe)
     os << ", " << pipe.getPersist().getValue() << " order, "
-       << pipe.getDepth("k") << " stages; "
-       << resourcesOf(facts, schedule).sharedBytes << " bytes of shared memory";
+       << pipe.getDepth("k") << " stages; " << sharedBytes
+       << " bytes of shared memory";
   os << "; because head dim " << facts.query.getDim();
   if (facts.value.getDim() != facts.query.getDim())
     os << " and " << facts.value.getDim();

@@ -65,9 +65,11 @@ ScheduleChoices chooseSchedules(const ProblemFacts &facts,
 ScheduleAttr chooseSchedule(const ProblemFacts &facts,
                             const TargetSpec &target);
 
-/// "2 x 64 rows x 128 keys, frozen reference, dynamic order, 2 stages; 196864
-/// bytes of shared memory; because head dim 128, masked".
-std::string describeSchedule(const ProblemFacts &facts, ScheduleAttr schedule);
+/// "2 x 64 rows x 128 keys, frozen reference, dynamic order, 2 stages; 196960
+/// bytes of shared memory; because head dim 128, masked".  The bytes are those
+/// of the launch.
+std::string describeSchedule(const ProblemFacts &facts, ScheduleAttr schedule,
+                             uint64_t sharedBytes);
 
 /// Cycles that an item takes are row * tile_q + key * keys; units of its own
 /// where a target has no measured numbers.

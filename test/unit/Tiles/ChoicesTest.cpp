@@ -239,17 +239,22 @@ TEST_F(Choices, PricesPickAsMeasured) {
 }
 
 TEST_F(Choices, Description) {
-  EXPECT_EQ(describeSchedule(facts, chooseSchedule(facts, target())),
+  EXPECT_EQ(describeSchedule(facts, chooseSchedule(facts, target()), 114872),
             "3 x 64 rows x 128 keys, frozen reference, dynamic order, 2 "
-            "stages; 114864 bytes of shared memory; because head dim 64, no "
+            "stages; 114872 bytes of shared memory; because head dim 64, no "
             "mask");
   set(192, 128, true);
   facts.hookValues = {1, 0};
-  EXPECT_EQ(describeSchedule(facts, chooseSchedule(facts, target("sm_80"))),
-            "128 rows x 64 keys, frozen reference, static order, 2 stages; "
-            "131072 bytes of shared memory; because head dim 192 and 128, "
-            "masked, hooks hold 2 registers");
-  EXPECT_EQ(describeSchedule(facts, chooseSchedule(facts, target("cpu"))),
+  EXPECT_EQ(
+      describeSchedule(facts, chooseSchedule(facts, target("sm_80")), 131072),
+      "128 rows x 64 keys, frozen reference, static order, 2 stages; "
+      "131072 bytes of shared memory; because head dim 192 and 128, "
+      "masked, hooks hold 2 registers");
+  EXPECT_EQ(describeSchedule(facts, chooseSchedule(facts, target("cpu")), 0),
             "64 rows x 64 keys, exact softmax; because head dim 192 and 128, "
+            "masked");
+  facts.normaliser = Normaliser::None;
+  EXPECT_EQ(describeSchedule(facts, chooseSchedule(facts, target("cpu")), 0),
+            "64 rows x 64 keys, no softmax; because head dim 192 and 128, "
             "masked");
 }
