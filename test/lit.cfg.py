@@ -2,10 +2,12 @@
 #
 # Feature   ptxas        ptxas was found: PATH, $CUDA_HOME/bin, /usr/local/cuda/bin
 # Feature   compiler     the compiler's tools are part of this build
+# Feature   matplotlib   the Python of the build has it
 # Parameter roundtrip=1  attn-opt also prints and re-reads every input
 
 import os
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -46,3 +48,5 @@ ptxas = os.environ.get("ATTN_PTXAS") or shutil.which("ptxas") or shutil.which(
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
+if subprocess.run([config.python, "-c", "import matplotlib"], capture_output=True).returncode == 0:
+    config.available_features.add("matplotlib")

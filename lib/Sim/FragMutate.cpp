@@ -6,8 +6,9 @@
 //   frag.mbar_arrive %ke[%p]               frag.mbar_arrive %ke[%p]
 //                                          %s = frag.wgmma_wait pending 0 %a
 //
-// An edit that leaves a legal kernel, such as one more group waited for, or a
-// position of one slot where no phase is looked at, is not among them.
+// An edit that leaves a legal kernel, such as one more group waited for, a position
+// of one slot where no phase is looked at, or another group of two that are always
+// waited for together, is not among them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace attn;
@@ -65,6 +67,10 @@ llvm::StringRef attn::sim::nameOf(Kind kind) {
     return "double";
   case Kind::WaitAhead:
     return "a slot ahead";
+  case Kind::WaitFlipped:
+    return "flipped phase of";
+  case Kind::WaitLate:
+    return "late";
   case Kind::DepthLess:
     return "depth less of";
   case Kind::BarrierId:
@@ -116,6 +122,56 @@ static Operation *guardOf(Operation *arrival) {
   return nullptr;
 }
 
+/// What a wait guards: the next op that is more than arithmetic and another
+/// wait; null if there is none in its block.
+static Operation *guardedBy(Operation *wait) {
+  for (Operation *op = wait->getNextNode(); op; op = op->getNextNode()) {
+    if (op->hasTrait<OpTrait::IsTerminator>())
+      return nullptr;
+    if (!isPure(op) && !isa<frag::MbarWaitOp, frag::CpAsyncWaitOp>(op))
+      return op;
+  }
+  return nullptr;
+}
+
+/// The next commit or wait on the way, through branches and round loops; null at
+/// the end of the kernel.
+static Operation *nextOfGroups(Operation *from) {
+  auto inside = [](Operation *op) {
+    Operation *found = nullptr;
+    op->walk<WalkOrder::PreOrder>([&](Operation *nested) {
+      if (!isa<frag::CpAsyncCommitOp, frag::CpAsyncWaitOp>(nested))
+        return WalkResult::advance();
+      found = nested;
+      return WalkResult::interrupt();
+    });
+    return found;
+  };
+  for (Operation *op = from; op && !isa<frag::KernelOp>(op);
+       op = op->getParentOp()) {
+    for (Operation *next = op->getNextNode(); next; next = next->getNextNode())
+      if (Operation *found = inside(next))
+        return found;
+    if (isa<scf::ForOp>(op->getParentOp()))
+      return inside(op->getParentOp());
+  }
+  return nullptr;
+}
+
+/// True where nobody can tell to which of two groups a copy belongs: the next
+/// one is closed before any wait, and that wait is for all groups.
+static bool anyGroupWillDo(Operation *commit) {
+  Operation *next = nextOfGroups(commit);
+  if (!isa_and_nonnull<frag::CpAsyncCommitOp>(next))
+    return false;
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (isa_and_nonnull<frag::CpAsyncCommitOp>(next) &&
+         seen.insert(next).second)
+    next = nextOfGroups(next);
+  auto wait = dyn_cast_or_null<frag::CpAsyncWaitOp>(next);
+  return wait && wait.getPending() == 0;
+}
+
 static bool hasBars(Operation *op) {
   bool found = false;
   op->getParentOfType<frag::KernelOp>()->walk(
@@ -157,15 +213,21 @@ static SmallVector<Kind> kindsOf(Operation *op) {
     if (any.getRank())
       kinds.push_back(Kind::BarrierId);
   } else if (isa<frag::CpAsyncCommitOp>(op)) {
+    if (anyGroupWillDo(op))
+      return kinds;
     kinds.push_back(Kind::DropCommit);
     if (isa_and_nonnull<frag::CpAsyncOp>(op->getPrevNode()))
       kinds.push_back(Kind::CommitEarly);
   } else if (isa<frag::CpAsyncWaitOp>(op)) {
     kinds.append({Kind::DropWait, Kind::WeakerWait});
+    if (guardedBy(op))
+      kinds.push_back(Kind::WaitLate);
   } else if (isa<frag::CpAsyncOp, frag::TmaLoadOp>(op)) {
     kinds.push_back(Kind::DropCopy);
   } else if (isa<frag::MbarWaitOp>(op)) {
-    kinds.append({Kind::DropWait, Kind::WaitAhead});
+    kinds.append({Kind::DropWait, Kind::WaitAhead, Kind::WaitFlipped});
+    if (guardedBy(op))
+      kinds.push_back(Kind::WaitLate);
   } else if (isa<frag::WgmmaWaitOp>(op)) {
     kinds.push_back(Kind::WeakerWait);
   } else if (isa<frag::MbarArriveOp, frag::MbarArriveOneOp>(op)) {
@@ -315,14 +377,24 @@ static void edit(Operation *op, Kind kind) {
     op->getResult(0).replaceAllUsesExcept(again.getResult(), again);
     return;
   }
-  case Kind::WaitAhead: {
+  case Kind::WaitAhead:
+  case Kind::WaitFlipped: {
     b.setInsertionPoint(op);
     auto wait = cast<frag::MbarWaitOp>(op);
     mlir::Value pos = wait.getPos();
-    wait.getPosMutable().assign(
-        frag::NextOp::create(b, op->getLoc(), pos.getType(), pos).getResult());
+    // The same slot in the next lap has the other parity.
+    int32_t steps = kind == Kind::WaitAhead
+                        ? 1
+                        : cast<frag::PosType>(pos.getType()).getSlots();
+    for (int32_t i = 0; i < steps; ++i)
+      pos =
+          frag::NextOp::create(b, op->getLoc(), pos.getType(), pos).getResult();
+    wait.getPosMutable().assign(pos);
     return;
   }
+  case Kind::WaitLate:
+    op->moveAfter(guardedBy(op));
+    return;
   case Kind::DepthLess: {
     mlir::Value storage = op->getResult(0);
     storage.setType(

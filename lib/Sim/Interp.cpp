@@ -116,6 +116,13 @@ LogicalResult Interp::runScalar(Operation *op) {
   return success();
 }
 
+LogicalResult Interp::turn(Operation *op) {
+  if (++turns <= launch.maxTurns)
+    return success();
+  return fail(op, "goes on after " + Twine(launch.maxTurns) + " turns of loops",
+              Verdict::Deadlock);
+}
+
 LogicalResult Interp::runScf(Operation *op) {
   SmallVector<Datum> state, results;
   auto take = [&](ValueRange operands) {
@@ -145,7 +152,7 @@ LogicalResult Interp::runScf(Operation *op) {
     for (int64_t i = lo; i < hi; i += step) {
       SmallVector<Datum> args{Datum::ofInt(i)};
       llvm::append_range(args, state);
-      if (failed(run(loop.getRegion(), args, results)))
+      if (failed(turn(op)) || failed(run(loop.getRegion(), args, results)))
         return failure();
       state.assign(results.begin(), results.end());
     }
@@ -155,7 +162,7 @@ LogicalResult Interp::runScf(Operation *op) {
   if (auto loop = dyn_cast<scf::WhileOp>(op)) {
     take(loop.getInits());
     while (true) {
-      if (failed(run(loop.getBefore(), state, results)))
+      if (failed(turn(op)) || failed(run(loop.getBefore(), state, results)))
         return failure();
       bool again = results.front().asInt();
       state.assign(results.begin() + 1, results.end());

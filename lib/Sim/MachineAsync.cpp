@@ -49,6 +49,8 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
     return machine.violate(Verdict::Race, op,
                            describe(*bars, barSlot, 0) +
                                " is used before it was initialised");
+  if (failed(inPhase(warp, op, *bars, barSlot, 0)))
+    return failure();
   int64_t bytes = frag::bytesOf(type.getElement());
   size_t base = slotBase(*ring, slot);
   layout::Swizzle swizzle = frag::swizzleOf(ring->type);
@@ -88,8 +90,7 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
     Order landed = started;
     landed.seen.set(by.actor, by.step);
     std::vector<Chunk> part(chunks.begin() + begin, chunks.begin() + end);
-    int64_t landing = int64_t(part.size()) * 16;
-    uint64_t number = machine.fibers.addAction([cta = &warp.cta, op, bars, barSlot,
+    machine.fibers.addAction([cta = &warp.cta, op, bars, barSlot,
                               phase = bar.phase, part = std::move(part),
                               landed = std::move(landed)] {
       if (cta->live == 0) {
@@ -107,7 +108,8 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
       (void)landBytes(*cta, op, *bars, barSlot, phase,
                       int64_t(part.size()) * 16, landed);
     });
-    machine.onCopy(warp, op, number, landing);
+    machine.onCopy(warp, op, machine.fibers.lastAction(),
+                   int64_t(end - begin) * 16);
   }
   return machine.yield();
 }

@@ -6,6 +6,11 @@
 //   pos (slot 1, lap 2)  waits until phase 2 of the slot's barrier is over;
 //                        with phase 0 over the parity is right and the data wrong
 //
+// A phase must have the same arrivals, and be seen by the same waits, whatever
+// the schedule: what the clocks do not order is reported although it went well.
+//
+//   warp 0: expect k.full, expect k.full   two phases, or one twice?
+//
 //===----------------------------------------------------------------------===//
 
 #include "MachineHopper.h"
@@ -133,6 +138,16 @@ static LogicalResult settle(Machine &machine, Operation *op, BarsObject &bars,
                            describe(bars, slot, lane) + " gets " +
                                Twine(-bar.bytes) + " bytes more than phase " +
                                Twine(bar.phase) + " expects");
+  if (machine.options.foresee)
+    for (const Access &wait : bar.waits)
+      if (!bar.arriving.covers(wait.actor, wait.step))
+        return machine.violate(
+            Verdict::Race, op,
+            "phase " + Twine(bar.phase) + " of " + describe(bars, slot, lane) +
+                " ends and nothing orders it behind the wait for phase " +
+                Twine(bar.phase - 1) + " by " + machine.actorName(wait.actor),
+            &wait);
+  bar.waits.clear();
   ++bar.phase;
   bar.pending = bar.count;
   bar.completed = std::move(bar.arriving);
@@ -151,6 +166,21 @@ static LogicalResult ready(Machine &machine, Operation *op, BarsObject &bars,
                            describe(bars, slot, lane) +
                                " is used before it was initialised");
   return success();
+}
+
+LogicalResult attn::sim::inPhase(Warp &warp, Operation *op,
+                                 const BarsObject &bars, int32_t slot,
+                                 int32_t lane) {
+  const MBar &bar = bars.bars[slot * bars.lanes + lane];
+  if (!warp.machine.options.foresee ||
+      warp.order.seen.covers(bar.completed.seen))
+    return success();
+  return warp.machine.violate(
+      Verdict::Race, op,
+      warp.name() + " counts for phase " + Twine(bar.phase) + " of " +
+          describe(bars, slot, lane) +
+          " and nothing orders it behind the end of phase " +
+          Twine(bar.phase - 1));
 }
 
 LogicalResult attn::sim::arrive(Warp &warp, Operation *op, BarsObject &bars,
@@ -177,6 +207,8 @@ LogicalResult attn::sim::arrive(Warp &warp, Operation *op, BarsObject &bars,
             " for phase " + Twine(meant) + " but phase " + Twine(bar.phase) +
             " runs: " + (meant < bar.phase ? "over" : "under") + "-arrival");
   }
+  if (failed(inPhase(warp, op, bars, slot, lane)))
+    return failure();
   bar.bytes += bytes;
   --bar.pending;
   bar.arriving.join(warp.publish());
@@ -234,19 +266,19 @@ static LogicalResult runWait(frag::MbarWaitOp op, Warp &warp) {
         return false;
     return true;
   };
-  auto why = [&machine, bars, slot, lap, over, first] {
+  auto why = [&machine, bars, slot, lap, over, first, until] {
     std::string text = "waits";
     for (int32_t lane = 0; lane < bars->lanes; ++lane)
       if (!over(first[lane]))
         text += (lane ? ", " : " ") + std::string("for phase ") +
                 std::to_string(lap) + " of " + describe(*bars, slot, lane) +
                 ", where " + stateOf(machine, *bars, slot, lane);
-    return text;
+    return until() ? std::string("is under way") : text;
   };
   if (failed(machine.block(op, until, why)))
     return failure();
   for (int32_t lane = 0; lane < bars->lanes; ++lane) {
-    const MBar &bar = first[lane];
+    MBar &bar = first[lane];
     if (bar.phase - 1 != lap)
       return machine.violate(Verdict::Race, op,
                              warp.name() + " waits for phase " + Twine(lap) +
@@ -254,6 +286,10 @@ static LogicalResult runWait(frag::MbarWaitOp op, Warp &warp) {
                                  " and gets through by the parity of phase " +
                                  Twine(bar.phase - 1));
     warp.order.join(bar.completed);
+    llvm::erase_if(bar.waits, [&](const Access &wait) {
+      return wait.actor == warp.actor;
+    });
+    bar.waits.push_back(warp.access(op));
   }
   return success();
 }

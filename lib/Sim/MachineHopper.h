@@ -16,6 +16,11 @@ mlir::LogicalResult addRegion(Warp &warp, mlir::Operation *op, Storage region);
 /// "slot 1 of bars 'k.full'"
 std::string describe(const BarsObject &bars, int32_t slot, int32_t lane);
 
+/// The order of `warp` has seen the end of the phase before the one that runs:
+/// what it does counts for this phase in every schedule.
+mlir::LogicalResult inPhase(Warp &warp, mlir::Operation *op,
+                            const BarsObject &bars, int32_t slot, int32_t lane);
+
 /// One arrival, with `bytes` more to come.
 mlir::LogicalResult arrive(Warp &warp, mlir::Operation *op, BarsObject &bars,
                            int64_t pos, int32_t lane, int64_t bytes);

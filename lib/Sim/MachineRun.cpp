@@ -242,12 +242,14 @@ LogicalResult Machine::onGlobal(Warp &warp, Operation *op, const char *address,
 
 Access Machine::newAgent(const Order &order, Operation *op) {
   // A number may be used again once the issuer knows that its last copy landed.
-  uint32_t first = 4 * warps;
-  for (uint32_t i = 0; i < agentSteps.size(); ++i)
-    if (order.covers(first + i, agentSteps[i]))
-      return {first + i, ++agentSteps[i], op, true};
-  agentSteps.push_back(1);
-  return {first + uint32_t(agentSteps.size()) - 1, 1, op, true};
+  for (Access &agent : agents)
+    if (order.covers(agent.actor, agent.step)) {
+      ++agent.step;
+      agent.op = op;
+      return agent;
+    }
+  agents.push_back({4 * warps + uint32_t(agents.size()), 1, op, true});
+  return agents.back();
 }
 
 //===----------------------------------------------------------------------===//
@@ -287,12 +289,24 @@ LogicalResult Machine::meet(Warp &warp, Operation *op, int32_t id,
                        " a second time before the others came",
                    &other);
   }
+  // Unordered, it might as well have been one of the turn before.
+  std::shared_ptr<Turn> &before = warp.cta.before[id];
+  if (options.foresee && before &&
+      !warp.order.seen.covers(before->order.seen)) {
+    Access other{before->came.back()->actor, 0, before->op, false};
+    return violate(Verdict::Race, op,
+                   warp.name() + " comes to barrier " + Twine(id) +
+                       " and nothing orders it behind the turn before, of " +
+                       before->came.back()->name(),
+                   &other);
+  }
   warp.syncLanes();
   turn->order.join(warp.publish());
   turn->flag |= flag;
   turn->came.push_back(&warp);
   if (turn->came.size() == turn->warps) {
     turn->done = true;
+    before = turn;
     slot = nullptr;
   }
   if (arriveOnly)
@@ -372,7 +386,7 @@ Report Machine::run() {
 std::string Machine::otherSide(const Waiter &waiter) {
   Warp *warp = byActor[waiter.id];
   return warp->name() + " " +
-         (waiter.what.empty() ? std::string("does not go on") : waiter.what);
+         (waiter.what.empty() ? std::string("is under way") : waiter.what);
 }
 
 void Machine::judge(Fibers::End end) {
@@ -420,8 +434,20 @@ void Machine::judge(Fibers::End end) {
           result.note(warp->name() + " has ended");
     return;
   }
-  if (!result.ok())
-    return;
+  if (result.ok())
+    judgeEnd();
+}
+
+/// What every CTA must have brought to an end.
+void Machine::judgeEnd() {
+  for (const Access &agent : agents)
+    if (options.foresee && llvm::none_of(byActor, [&](Warp *warp) {
+          return warp->order.covers(agent.actor, agent.step);
+        }))
+      return result.give(Verdict::Race,
+                         agent.op->getName().getStringRef() +
+                             ": copy is not waited for before its CTA ends",
+                         agent.op->getLoc());
   for (auto &cta : ctas)
     for (auto &bars : cta->bars)
       for (size_t i = 0; i < bars->bars.size(); ++i) {
@@ -448,6 +474,8 @@ void Machine::judge(Fibers::End end) {
 LogicalResult Machine::runOp(Operation *op, Warp &warp) {
   if (fibers.stopping())
     return failure();
+  if (options.reached)
+    options.reached->insert(op);
   // Registers that a product still reads or writes.
   if (!warp.operands.empty() &&
       op->getName().getStringRef() != "frag.wgmma_wait") {
@@ -480,8 +508,8 @@ LogicalResult Machine::runOp(Operation *op, Warp &warp) {
 void Machine::onCopy(Warp &warp, frag::TmaLoadOp op, uint64_t number,
                      int64_t bytes) {
   if (options.timing)
-    options.timing->startCopy(
-        number, bytes, warp.interp->get<FragRing>(op.getRing()).name);
+    options.timing->startCopy(number, bytes,
+                              warp.interp->get<FragRing>(op.getRing()).name);
 }
 
 Report attn::sim::runMachine(Operation *op, ArrayRef<char> params,

@@ -15,6 +15,12 @@
 //   wgmma wait     the own products that it covers
 //   proxy fence    all that was seen becomes visible to the async proxy
 //
+// Rules of phases, which make the order the same in every schedule:
+//
+//   an arrival, copy or warp that counts for phase n of an mbarrier, or for the
+//   n-th use of a named barrier, is ordered behind the end of the one before
+//   the end of phase n + 1 is ordered behind every wait for phase n
+//
 // Invariant: between two points where a fiber may stop a warp is atomic.
 //
 //===----------------------------------------------------------------------===//
@@ -59,10 +65,11 @@ struct MBar {
   bool ready = false; ///< initialised
   uint32_t count = 0; ///< arrivals a phase
   uint32_t pending = 0;
-  int64_t bytes = 0; ///< expected and not landed
-  int32_t phase = 0; ///< number of phases completed
-  Order arriving;    ///< of the phase that runs
-  Order completed;   ///< of the phase before
+  int64_t bytes = 0;                  ///< expected and not landed
+  int32_t phase = 0;                  ///< number of phases completed
+  Order arriving;                     ///< of the phase that runs
+  Order completed;                    ///< of the phase before
+  llvm::SmallVector<Access, 8> waits; ///< for the phase before, one a warp
   struct Arrival {
     uint32_t warp;
     mlir::Operation *op;
@@ -166,6 +173,8 @@ struct Cta {
   llvm::DenseMap<mlir::Operation *, std::shared_ptr<Object>> objects;
   std::vector<std::unique_ptr<Warp>> warps;
   std::map<int32_t, std::shared_ptr<Turn>> turns; ///< by barrier id
+  std::map<int32_t, std::shared_ptr<Turn>>
+      before; ///< the turn before, likewise
   std::vector<std::shared_ptr<BarsObject>> bars;
   int64_t freeRegisters = 0;
   unsigned live = 0;
@@ -234,7 +243,7 @@ public:
   std::vector<std::unique_ptr<Cta>> ctas;
   std::vector<Warp *> byActor;
   uint32_t warps = 0;
-  std::vector<uint32_t> agentSteps;
+  std::vector<Access> agents;            ///< the youngest copy of each
   llvm::DenseMap<uint64_t, Cell> global; ///< by address / 2
   int32_t nextItem = 0;                  ///< the dynamic work queue
   /// 16-byte granules of operand A that a warp reads: by op and warp.
@@ -244,6 +253,7 @@ public:
 private:
   void runWarp(Warp &warp);
   void judge(Fibers::End end);
+  void judgeEnd();
   std::string otherSide(const Waiter &waiter);
   uint64_t coins;
 };

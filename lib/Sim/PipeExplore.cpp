@@ -154,7 +154,8 @@ Exploring::Answer Exploring::canGo(uint32_t r, const Positions &at) const {
     break;
   }
   case Kind::Wait:
-    go = isFull(channel, event.channel, 0, event.turn, at);
+    go = isFull(channel, event.channel, 0, event.turn, at) &&
+         !(event.unguarded && event.late);
     break;
   case Kind::Recv:
     for (uint32_t lane = 0; lane < channel.lanes; ++lane)

@@ -184,9 +184,9 @@ static LogicalResult blockFor(Operation *op, Interp &interp,
 }
 
 void attn::sim::record(PipeState &pipe, PipeTrace::Kind kind, uint32_t number,
-                       uint64_t turn, Operation *op) {
+                       uint64_t turn, Operation *op, bool late) {
   pipe.trace.replicas[pipe.fibers->self()].events.push_back(
-      {kind, number, turn, op, op->hasAttr(unguardedAttr)});
+      {kind, number, turn, op, op->hasAttr(unguardedAttr), late});
 }
 
 /// Takes the next slot of the role's own lane.
@@ -370,7 +370,7 @@ static LogicalResult wait(pipe::WaitOp op, Interp &interp) {
     return failure();
   ++channel->next[*reader];
   record(interp.state<PipeState>(), PipeTrace::Kind::Wait, channel->number,
-         (*handle)->turn, op);
+         (*handle)->turn, op, !(*handle)->slot().pending.empty());
   interp.set(op.getPayload(),
              (*handle)->view ? Datum(std::shared_ptr<Object>((*handle)->view))
                              : Datum());

@@ -146,8 +146,9 @@ mlir::LogicalResult checkHeld(mlir::Operation *op, Interp &interp,
                               const SlotHandle &handle);
 
 /// Adds an event to the trace of the running replica.
+/// `late`: the slot is filled by an agent.
 void record(PipeState &pipe, PipeTrace::Kind kind, uint32_t number,
-            uint64_t turn, mlir::Operation *op);
+            uint64_t turn, mlir::Operation *op, bool late = false);
 
 /// acquire, commit, wait, release, send, recv; nothing for any other op.
 std::optional<mlir::LogicalResult> runSlotOp(mlir::Operation *op,

@@ -38,6 +38,13 @@ public:
       steps.resize(actor + 1);
     steps[actor] = step;
   }
+  /// All that `o` has seen.
+  bool covers(const VectorClock &o) const {
+    for (size_t i = 0; i < o.steps.size(); ++i)
+      if (o.steps[i] > (*this)[uint32_t(i)])
+        return false;
+    return true;
+  }
   void join(const VectorClock &o) {
     if (steps.size() < o.steps.size())
       steps.resize(o.steps.size());

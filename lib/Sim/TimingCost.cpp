@@ -1,4 +1,4 @@
-//===- TimingCost.cpp - the instructions of an op --------------------------===//
+//===- TimingCost.cpp - the instructions of an op -------------------------===//
 //
 // From an op and the registers that its layout gives a thread:
 //
@@ -38,8 +38,8 @@ void CostModel::scalar(Operation *op, std::vector<Instr> &out) const {
     return add(out, fma());
   if (isa<math::Exp2Op, math::TanhOp>(op))
     return add(out, mufu());
-  if (isa<math::ExpOp, math::LogOp, math::Log2Op, math::SqrtOp,
-          math::RsqrtOp>(op)) {
+  if (isa<math::ExpOp, math::LogOp, math::Log2Op, math::SqrtOp, math::RsqrtOp>(
+          op)) {
     add(out, fma());
     return add(out, mufu());
   }
@@ -68,7 +68,8 @@ void CostModel::scalar(Operation *op, std::vector<Instr> &out) const {
   if (isa<frag::NextOp>(op))
     return add(out, alu(), 3);
   Type type = op->getNumResults() ? op->getResult(0).getType() : Type();
-  add(out, alu(), type && isa<FloatType, IntegerType>(type) ? wordsOf(type) : 1);
+  add(out, alu(),
+      type && isa<FloatType, IntegerType>(type) ? wordsOf(type) : 1);
 }
 
 void CostModel::decodeMap(frag::MapOp map, Stream &out) {
@@ -119,7 +120,8 @@ Stream CostModel::decode(Operation *op) {
     unsigned run = layout.getName() == "quad16" ? 8 : 2;
     run = std::min(run, 16 / bytes);
     out.elements = layout.registersPerThread() / run;
-    out.steps = {plain(), memory(double(run) * bytes * layout::warpSize, latency)};
+    out.steps = {plain(),
+                 memory(double(run) * bytes * layout::warpSize, latency)};
     add(out.head, alu(), 2 * layout.rowsPerThread());
   };
   llvm::TypeSwitch<Operation *>(op)
@@ -127,8 +129,9 @@ Stream CostModel::decode(Operation *op) {
       .Case<frag::SplatOp>([&](auto splat) {
         Type type = splat.getResult().getType();
         layout::Layout layout = layoutOf(type);
-        out.elements = isa<frag::RegType>(type) ? layout.registersPerThread() / 2
-                                                : layout.rowsPerThread();
+        out.elements = isa<frag::RegType>(type)
+                           ? layout.registersPerThread() / 2
+                           : layout.rowsPerThread();
         out.steps = {plain()};
       })
       .Case<frag::ReduceRowOp>([&](auto reduce) {
@@ -154,7 +157,8 @@ Stream CostModel::decode(Operation *op) {
         out.width = layout.rowsPerThread();
       })
       .Case<frag::PackOp>([&](auto pack) {
-        out.elements = layoutOf(pack.getTile().getType()).registersPerThread() / 2;
+        out.elements =
+            layoutOf(pack.getTile().getType()).registersPerThread() / 2;
         out.steps = {convert()};
       })
       .Case<frag::QuadTransposeOp>([&](auto transpose) {

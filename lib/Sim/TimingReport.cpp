@@ -230,14 +230,13 @@ llvm::json::Value attn::sim::toJSON(const TimingReport &report) {
                                        {"cycles", rounded(loop.cycles, 10)}});
   for (double cycles : report.ctaCycles)
     ctas.push_back(rounded(cycles, 10));
-  return llvm::json::Object{
-      {"cycles", rounded(report.cycles, 10)},
-      {"cta_cycles", std::move(ctas)},
-      {"flops", report.flops},
-      {"tensor_share", rounded(report.tensorShare, 1000)},
-      {"units", std::move(units)},
-      {"loops", std::move(loops)},
-      {"roles", std::move(roles)}};
+  return llvm::json::Object{{"cycles", rounded(report.cycles, 10)},
+                            {"cta_cycles", std::move(ctas)},
+                            {"flops", report.flops},
+                            {"tensor_share", rounded(report.tensorShare, 1000)},
+                            {"units", std::move(units)},
+                            {"loops", std::move(loops)},
+                            {"roles", std::move(roles)}};
 }
 
 llvm::json::Value attn::sim::toTimeline(const TimingReport &report) {
@@ -262,13 +261,12 @@ llvm::json::Value attn::sim::toTimeline(const TimingReport &report) {
           {"pid", pid},
           {"tid", track->second},
           {"args", llvm::json::Object{{"name", span.track}}}});
-    events.push_back(llvm::json::Object{
-        {"ph", "X"},
-        {"name", span.name},
-        {"pid", pid},
-        {"tid", track->second},
-        {"ts", span.begin},
-        {"dur", span.end - span.begin}});
+    events.push_back(llvm::json::Object{{"ph", "X"},
+                                        {"name", span.name},
+                                        {"pid", pid},
+                                        {"tid", track->second},
+                                        {"ts", span.begin},
+                                        {"dur", span.end - span.begin}});
   }
   return llvm::json::Object{{"traceEvents", std::move(events)},
                             {"displayTimeUnit", "ns"}};

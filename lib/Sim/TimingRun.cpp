@@ -4,8 +4,8 @@
 //
 //   frag.map over 64 registers   group of 8: 8 fma, 8 mufu; the next group ...
 //   frag.mbar_wait               try_wait; blocked; goes on at the completion
-//   frag.wgmma                   a step of k waits for room in the warp's queue;
-//                                the tensor unit takes steps as they come
+//   frag.wgmma                   a step of k waits for room in the quadrant's
+//                                queue; the tensor unit takes steps as they come
 //
 // A warp issues in order: an instruction whose operand is not there holds up all
 // that are behind it.
@@ -76,8 +76,8 @@ LogicalResult Timing::issue(Warp &warp, const Instr &instr, double ready,
   WarpClock &c = clock(warp);
   SmClock &s = sm(warp);
   SmClock::Quadrant &q = s.quadrants[warp.index % s.quadrants.size()];
-  double &unit = instr.unit == Unit::Shared ? s.shared
-                                            : q.unit[unsigned(instr.unit)];
+  double &unit =
+      instr.unit == Unit::Shared ? s.shared : q.unit[unsigned(instr.unit)];
   bool mufu = instr.unit == Unit::Mufu;
   stall(warp, ready, "operand");
   if (mufu)
@@ -146,8 +146,8 @@ LogicalResult Timing::runStream(Warp &warp, Operation *op) {
       when[i] = ready;
       double share = double(e + i + 1) / stream.elements;
       for (const Stamp &tile : tiles)
-        when[i] = std::max(when[i],
-                           tile.first + (tile.last - tile.first) * share);
+        when[i] =
+            std::max(when[i], tile.first + (tile.last - tile.first) * share);
     }
     for (const Instr &step : stream.steps)
       for (unsigned i = 0; i < n; ++i) {
@@ -193,6 +193,7 @@ LogicalResult Timing::enterTensor(Warp &warp, double &at) {
     }
     if (failed(issue(warp, {Unit::None, 0, 0}, 0, &at)))
       return failure();
+    // Another warp may have taken the place while this one waited to issue.
     if (q.steps.size() < room || q.steps[q.steps.size() - room] <= at)
       break;
   }
@@ -214,8 +215,8 @@ LogicalResult Timing::startProduct(Warp &warp, frag::WgmmaOp op) {
   unsigned steps = k * bytes / 32; // 32 bytes of k each
   double flops = 2.0 * type.getRows() * type.getCols() * k / steps;
   bool view = isa<frag::ViewType>(op.getA().getType());
-  double fromShared =
-      (type.getCols() + (view ? type.getRows() : 0)) * 32 / costs.sm.sharedBytes;
+  double fromShared = (type.getCols() + (view ? type.getRows() : 0)) * 32 /
+                      costs.sm.sharedBytes;
   double taken = std::max(flops / costs.sm.tensorFlops, fromShared);
 
   double ready = 0;
@@ -266,8 +267,7 @@ LogicalResult Timing::runMma(Warp &warp, frag::MmaOp op) {
   WarpClock &c = clock(warp);
   SmClock &s = sm(warp);
   frag::RegType type = op.getResult().getType();
-  unsigned rows =
-      unsigned(type.getRows() / type.getLayout().getWarps()) / 16;
+  unsigned rows = unsigned(type.getRows() / type.getLayout().getWarps()) / 16;
   unsigned k = unsigned(op.getA().getType().getCols()) / 16;
   unsigned n = unsigned(type.getCols()) / 8;
   double ready = 0;

@@ -84,13 +84,13 @@ struct WarpClock {
   double now = 0;
   double issued = 0; ///< clocks in which it issued
   double nextMufu = 0;
-  bool active = false;    ///< runs its role's code
+  bool active = false; ///< runs its role's code
   llvm::StringMap<double> stalls;
-  Stamp result;          ///< of the op that runs
-  int64_t lastSpan = -1; ///< may still grow
-  std::vector<double> products;   ///< when product i is there
-  double copies = 0;              ///< when the open group has landed
-  std::vector<double> groups;     ///< the committed ones
+  Stamp result;                 ///< of the op that runs
+  int64_t lastSpan = -1;        ///< may still grow
+  std::vector<double> products; ///< when product i is there
+  double copies = 0;            ///< when the open group has landed
+  std::vector<double> groups;   ///< the committed ones
   /// By loop with products: the last yield, and how many of this run of it.
   struct Lap {
     double last = 0;

@@ -49,6 +49,12 @@ LogicalResult attn::makeCase(KernelOp kernel, const VerifyOptions &options,
       !out.launch.make(out.workload, out.kernel, out.spec, options.splitKeys,
                        options.ctas, error))
     return kernel.emitError(error);
+  // A visit takes some ten steps a warp.  A kernel that sends words for ever would
+  // otherwise go on for hours.
+  uint64_t visits = 0;
+  for (const attn_work_item &item : out.launch.items())
+    visits += 2 + uint64_t(item.kv_end - item.kv_begin) / out.spec.tileK;
+  out.stepLimit = options.maxSteps ? options.maxSteps : 100000 + 20000 * visits;
   return success();
 }
 
@@ -110,9 +116,7 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
   if (turn) {
     launch.schedule = turn->kind;
     launch.seed = turn->seed;
-    launch.scheduler = turn->scheduler;
-    if (turn->maxSteps)
-      launch.maxSteps = turn->maxSteps;
+    launch.maxSteps = turn->maxSteps ? turn->maxSteps : c.stepLimit;
   }
   c.workload.poisonOutputs();
   c.launch.reset();
@@ -139,11 +143,10 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
       sim::MachineOptions machine;
       machine.kind = turn->kind;
       machine.seed = turn->seed;
-      machine.scheduler = turn->scheduler;
       machine.ctas = options.ctas;
       machine.cache = cache;
-      if (turn->maxSteps)
-        machine.maxSteps = turn->maxSteps;
+      machine.reached = entry == c.spec.entry ? turn->reached : nullptr;
+      machine.maxSteps = launch.maxSteps;
       // Steps of both kernels count: limits are set by them.
       uint64_t before = report.steps;
       report = sim::runMachine(op, c.launch.params(), machine);
@@ -167,6 +170,13 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
   return result;
 }
 
+Turn attn::turnOf(const VerifyOptions &options, int32_t n) {
+  Turn turn;
+  turn.kind = options.kinds[size_t(n) % options.kinds.size()];
+  turn.seed = options.firstSeed + uint64_t(n);
+  return turn;
+}
+
 /// Fragments of several roles wait for each other: no lock step runs them.
 static bool needsSchedule(ModuleOp module) {
   return module
@@ -184,9 +194,7 @@ LevelResult attn::interpretSeeds(Case &c, ModuleOp module, StringRef level,
   sim::MachineCache cache;
   LevelResult result;
   for (int32_t i = 0; i < seeds; ++i) {
-    Turn turn;
-    turn.kind = options.kind;
-    turn.seed = options.firstSeed + uint64_t(i);
+    Turn turn = turnOf(options, i);
     result = interpret(c, module, level, options, &turn, &cache);
     result.runs = i + 1;
     if (!result.ok)

@@ -22,6 +22,8 @@ struct Case {
   emit::Specialisation spec;
   workload::Workload workload;
   Launch launch;
+  /// Decisions of a scheduler that no sound run comes near.
+  uint64_t stepLimit = 0;
 };
 
 /// Fills a case from the problem form (block map and schedule present).
@@ -42,10 +44,11 @@ LevelResult judge(Case &c, llvm::StringRef level, bool ran,
 struct Turn {
   sim::ScheduleKind kind = sim::ScheduleKind::RoundRobin;
   uint64_t seed = 0;
-  sim::Scheduler *scheduler = nullptr; ///< not null: in place of both
-  uint64_t maxSteps = 0;               ///< 0: the default
+  uint64_t maxSteps = 0; ///< 0: see stepLimit
   /// Not null: gets the channel ops of each CTA of the kernel (L2).
   std::vector<sim::PipeTrace> *traces = nullptr;
+  /// Not null: gets each op of the kernel that ran (L3).
+  llvm::DenseSet<mlir::Operation *> *reached = nullptr;
 };
 
 /// Runs kernel and merge kernel of a lowered module once; with `turn` under its
@@ -53,6 +56,9 @@ struct Turn {
 LevelResult interpret(Case &c, mlir::ModuleOp module, llvm::StringRef level,
                       const VerifyOptions &options, const Turn *turn = nullptr,
                       sim::MachineCache *cache = nullptr);
+
+/// The schedule of the n-th seed of the options.
+Turn turnOf(const VerifyOptions &options, int32_t n);
 
 /// The same for each seed of the options, up to the first that fails.
 LevelResult interpretSeeds(Case &c, mlir::ModuleOp module,

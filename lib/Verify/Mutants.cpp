@@ -1,4 +1,17 @@
 //===- Mutants.cpp - does the simulator find what is broken? --------------===//
+//
+// A mutant goes through the inputs until one gives a verdict; the schedules of
+// the options must agree on it.  One that none finds counts as equivalent only if
+// the inputs reach the op that it changes:
+//
+//   input 0: clean, input 1: race, race, race   -> caught
+//   input 0: clean, input 1: race, clean, race  -> split
+//   all inputs clean                            -> equivalent
+//
+// Invariant: the kernel itself is clean on every input under every schedule, so
+// that a verdict is about the edit.
+//
+//===----------------------------------------------------------------------===//
 
 #include "attn/Verify/Mutants.h"
 
@@ -10,40 +23,51 @@
 #include "attn/Sim/FragMutate.h"
 #include "attn/Sim/PipeMutate.h"
 
+#include <deque>
+
 using namespace mlir;
 using namespace attn;
 
 namespace {
 
-/// A mutant of L3.
-struct Edit {
-  std::string name;
-  std::function<bool(Operation *kernel)> apply;
+/// One kernel on one input.
+struct Input {
+  Case c;
+  uint64_t steps = 0; ///< of the longest run of the kernel itself
 };
 
-std::vector<Edit> editsOf(Operation *kernel) {
-  std::vector<Edit> edits;
-  for (const sim::FragMutant &m : sim::listFragMutants(kernel))
-    edits.push_back(
-        {m.name, [m](Operation *op) { return sim::applyFragMutant(op, m); }});
-  return edits;
+/// Stays where it is: a workload refers to itself.
+using Inputs = std::deque<Input>;
+
+/// A kernel that goes on much longer than it should makes no progress.
+uint64_t limitOf(const Input &input) { return 20 * input.steps + 10000; }
+
+/// Runs the kernel itself on every input under every schedule.
+LogicalResult runControl(Inputs &inputs, ModuleOp module, StringRef level,
+                         const VerifyOptions &options,
+                         llvm::DenseSet<Operation *> &reached) {
+  sim::MachineCache cache;
+  for (Input &input : inputs)
+    for (int32_t i = 0; i < options.seeds; ++i) {
+      Turn turn = turnOf(options, i);
+      turn.reached = &reached;
+      LevelResult own =
+          interpret(input.c, module, level, options, &turn, &cache);
+      if (!own.ok)
+        return module.emitError(
+            "kernel " + input.c.kernel.name + " at " + level.str() +
+            " is not correct before it is broken: " + own.report.message);
+      input.steps = std::max(input.steps, own.report.steps);
+    }
+  return success();
 }
 
-/// The schedules of the seeds, kinds in turn.
-Turn turnOf(const VerifyOptions &options, int32_t i) {
-  static constexpr sim::ScheduleKind kinds[] = {sim::ScheduleKind::Random,
-                                                sim::ScheduleKind::Adversarial,
-                                                sim::ScheduleKind::RoundRobin};
-  Turn turn;
-  turn.kind = kinds[i % 3];
-  turn.seed = options.firstSeed + uint64_t(i);
-  return turn;
-}
-
-/// Mutants of L2: each seed as it is and with every speculation redone; one that
-/// none of these finds goes through every interleaving of their traces.
-void runPipe(Case &c, ModuleOp module, const VerifyOptions &options,
-             uint64_t steps, std::vector<MutantResult> &results) {
+/// Mutants of L2 on one input: each seed as it is and with every speculation
+/// redone; one that none of these finds goes through every interleaving of their
+/// traces.
+std::vector<sim::MutantVerdict> judgePipe(Input &input, ModuleOp module,
+                                          const VerifyOptions &options) {
+  Case &c = input.c;
   std::vector<sim::LaunchOptions> launches;
   for (int32_t i = 0; i < options.seeds; ++i)
     for (bool redo : {options.failCheck, !options.failCheck}) {
@@ -52,7 +76,7 @@ void runPipe(Case &c, ModuleOp module, const VerifyOptions &options,
       launch.schedule = turn.kind;
       launch.seed = turn.seed;
       launch.failCheck = redo;
-      launch.maxSteps = 40 * steps + 10000; // a redo doubles the work
+      launch.maxSteps = 2 * limitOf(input); // a redo doubles the work
       launches.push_back(launch);
     }
   auto run = [&](ModuleOp broken, const sim::LaunchOptions &launch) {
@@ -65,10 +89,34 @@ void runPipe(Case &c, ModuleOp module, const VerifyOptions &options,
     turn.traces = launch.traces;
     return interpret(c, broken, "pipe", how, &turn).report;
   };
-  for (sim::MutantVerdict &v :
-       sim::judgePipeMutants(module, c.spec.entry, launches, run)) {
+  return sim::judgePipeMutants(module, c.spec.entry, launches, run);
+}
+
+/// Caught on one input, or equivalent on all.
+void runPipe(Inputs &inputs, ModuleOp module, const VerifyOptions &options,
+             std::vector<MutantResult> &results) {
+  std::vector<sim::MutantVerdict> verdicts;
+  for (Input &input : inputs) {
+    auto own = judgePipe(input, module, options);
+    if (verdicts.empty()) {
+      verdicts = std::move(own);
+      continue;
+    }
+    for (auto [v, other] : llvm::zip_equal(verdicts, own)) {
+      if (!v.equivalent && !v.open)
+        continue;
+      if (!other.equivalent && !other.open) {
+        v = std::move(other);
+        continue;
+      }
+      v.states += other.states;
+      v.open |= other.open;
+      v.equivalent = !v.open;
+    }
+  }
+  for (sim::MutantVerdict &v : verdicts) {
     MutantResult result;
-    result.kernel = c.kernel.name;
+    result.kernel = inputs.front().c.kernel.name;
     result.level = "pipe";
     result.name = v.mutant.name;
     result.fate = v.equivalent ? MutantResult::Equivalent
@@ -82,91 +130,81 @@ void runPipe(Case &c, ModuleOp module, const VerifyOptions &options,
   }
 }
 
-LogicalResult runLevel(Case &c, ModuleOp module, StringRef level,
-                       const VerifyOptions &options, const MutantOptions &how,
-                       std::vector<MutantResult> &results) {
+/// Runs a mutant of L3 on the inputs.
+void judge(Inputs &inputs, ModuleOp broken, const VerifyOptions &options,
+           MutantResult &result) {
+  sim::MachineCache cache;
   uint64_t steps = 0;
-  {
-    sim::MachineCache cache;
+  for (auto [n, input] : llvm::enumerate(inputs)) {
+    int32_t caught = 0;
     for (int32_t i = 0; i < options.seeds; ++i) {
       Turn turn = turnOf(options, i);
-      LevelResult own = interpret(c, module, level, options, &turn, &cache);
-      if (!own.ok)
-        return module.emitError(
-            "kernel " + c.kernel.name + " at " + level.str() +
-            " is not correct before it is broken: " + own.report.message);
-      steps = std::max(steps, own.report.steps);
+      turn.maxSteps = limitOf(input);
+      LevelResult run =
+          interpret(input.c, broken, "frag", options, &turn, &cache);
+      steps += run.report.steps;
+      if (!run.ok && ++caught == 1)
+        result.report = std::move(run.report);
+    }
+    // Schedules of several CTAs may share out the items otherwise.
+    if (caught == options.seeds || (caught && options.ctas > 1)) {
+      result.fate = MutantResult::Caught;
+      return;
+    }
+    if (caught) {
+      result.fate = MutantResult::Split;
+      result.reason =
+          "input " + std::to_string(n) + ": " + std::to_string(caught) +
+          " of " + std::to_string(options.seeds) +
+          " schedules give a verdict, one of them: " + result.report.message;
+      return;
     }
   }
-  if (level == "pipe") {
-    runPipe(c, module, options, steps, results);
-    return success();
-  }
-  // The control: the limit and the search must not call the kernel itself broken.
-  {
-    sim::MachineCache cache;
-    sim::Explorer explorer(how.preemptions,
-                           std::min<uint64_t>(how.exploreRuns, 5));
-    do {
-      Turn turn;
-      turn.scheduler = &explorer;
-      turn.seed = options.firstSeed;
-      turn.maxSteps = 20 * steps + 10000;
-      LevelResult own = interpret(c, module, level, options, &turn, &cache);
-      if (!own.ok)
-        return module.emitError(
-            "kernel " + c.kernel.name + " at " + level.str() +
-            " is not correct before it is broken: " + own.report.message);
-    } while (explorer.next());
-  }
-  Operation *kernel =
-      SymbolTable::lookupSymbolIn(module, StringRef(c.spec.entry));
-  for (const Edit &edit : editsOf(kernel)) {
-    OwningOpRef<ModuleOp> broken = module.clone();
-    Operation *target =
-        SymbolTable::lookupSymbolIn(*broken, StringRef(c.spec.entry));
+  result.fate =
+      options.ctas == 1 ? MutantResult::Equivalent : MutantResult::Alive;
+  result.reason = "clean on " + std::to_string(inputs.size()) +
+                  (inputs.size() == 1 ? " input, " : " inputs, ") +
+                  std::to_string(steps) + " steps" +
+                  (options.ctas == 1 ? ": every interleaving is the same"
+                                     : " of several CTAs");
+}
+
+void runFrag(Inputs &inputs, ModuleOp module, const VerifyOptions &options,
+             const llvm::DenseSet<Operation *> &reached,
+             std::vector<MutantResult> &results) {
+  const Case &c = inputs.front().c;
+  StringRef entry = c.spec.entry;
+  Operation *kernel = SymbolTable::lookupSymbolIn(module, entry);
+  std::vector<Operation *> ops;
+  kernel->walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
+  for (const sim::FragMutant &mutant : sim::listFragMutants(kernel)) {
     MutantResult result;
     result.kernel = c.kernel.name;
-    result.level = level.str();
-    result.name = edit.name;
-    [[maybe_unused]] bool applied = edit.apply(target);
-    assert(applied && "a clone has the ops that the mutants were listed from");
-    sim::MachineCache cache;
-    auto caught = [&](const Turn &turn) {
-      LevelResult run = interpret(c, *broken, level, options, &turn, &cache);
-      if (run.ok)
-        return false;
-      result.fate = MutantResult::Caught;
-      result.report = std::move(run.report);
-      return true;
-    };
-    bool found = false;
-    for (int32_t i = 0; i < options.seeds && !found; ++i) {
-      Turn turn = turnOf(options, i);
-      // A kernel that goes on much longer than it should makes no progress.
-      turn.maxSteps = 20 * steps + 10000;
-      found = caught(turn);
-    }
-    if (!found) {
-      sim::Explorer explorer(how.preemptions, how.exploreRuns);
-      do {
-        Turn turn;
-        turn.scheduler = &explorer;
-        turn.seed =
-            options.firstSeed; // what agents do beside the picks is fixed
-        turn.maxSteps = 20 * steps + 10000;
-        found = caught(turn);
-      } while (!found && explorer.next());
-      if (!found) {
-        result.fate = explorer.complete() ? MutantResult::Equivalent
-                                          : MutantResult::Alive;
-        result.reason = "after " + std::to_string(explorer.runs()) +
-                        " runs with " + std::to_string(how.preemptions) +
-                        " preemptions at most";
-      }
+    result.level = "frag";
+    result.name = mutant.name;
+    if (reached.contains(ops[mutant.op])) {
+      OwningOpRef<ModuleOp> broken = module.clone();
+      [[maybe_unused]] bool applied = sim::applyFragMutant(
+          SymbolTable::lookupSymbolIn(*broken, entry), mutant);
+      assert(applied && "a clone has the ops that mutants were listed from");
+      judge(inputs, *broken, options, result);
+    } else {
+      result.reason = "no input reaches the op";
     }
     results.push_back(std::move(result));
   }
+}
+
+LogicalResult runLevel(Inputs &inputs, ModuleOp module, StringRef level,
+                       const VerifyOptions &options,
+                       std::vector<MutantResult> &results) {
+  llvm::DenseSet<Operation *> reached;
+  if (failed(runControl(inputs, module, level, options, reached)))
+    return failure();
+  if (level == "pipe")
+    runPipe(inputs, module, options, results);
+  else
+    runFrag(inputs, module, options, reached, results);
   return success();
 }
 
@@ -174,7 +212,8 @@ LogicalResult runLevel(Case &c, ModuleOp module, StringRef level,
 
 FailureOr<std::vector<MutantResult>>
 attn::verifyMutants(ModuleOp source, ModuleOp lowered, StringRef level,
-                    const VerifyOptions &options, const MutantOptions &how) {
+                    const VerifyOptions &options,
+                    ArrayRef<SimInput> mutantInputs) {
   sim::registerFragKernels();
   LoweringOptions lowering;
   lowering.target = options.target;
@@ -193,16 +232,21 @@ attn::verifyMutants(ModuleOp source, ModuleOp lowered, StringRef level,
   }
   std::vector<MutantResult> results;
   for (KernelOp kernel : problem->getOps<KernelOp>()) {
-    Case c;
-    if (failed(makeCase(kernel, options, c)))
-      return failure();
+    Inputs inputs;
+    for (const SimInput &given : mutantInputs) {
+      VerifyOptions own = options;
+      own.batch = given.batch;
+      own.scale = given.scale;
+      if (failed(makeCase(kernel, own, inputs.emplace_back().c)))
+        return failure();
+    }
     if (lowered) {
-      if (failed(runLevel(c, lowered, level, options, how, results)))
+      if (failed(runLevel(inputs, lowered, level, options, results)))
         return failure();
       continue;
     }
-    if (failed(runLevel(c, *pipe, "pipe", options, how, results)) ||
-        (frag && failed(runLevel(c, *frag, "frag", options, how, results))))
+    if (failed(runLevel(inputs, *pipe, "pipe", options, results)) ||
+        failed(runLevel(inputs, *frag, "frag", options, results)))
       return failure();
   }
   return results;

@@ -1,5 +1,5 @@
 // RUN: attn-sim %S/Inputs/prefill-sm90.mlir --lowered=%S/Inputs/prefill-sm90.pipe.mlir --kv-heads=0 --batch='q=5,0,70;kv=9,3,300' | FileCheck %s
-// RUN: attn-sim %S/Inputs/prefill-sm90.mlir --lowered=%S/Inputs/prefill-sm90.pipe.mlir --kv-heads=0 --batch='q=5;kv=150' --fail-check | FileCheck %s
+// RUN: attn-sim %S/Inputs/prefill-sm90.mlir --lowered=%S/Inputs/prefill-sm90.pipe.mlir --kv-heads=0 --batch='q=5,1;kv=150,0' --fail-check --seeds=20 --schedule=random --schedule=adversarial --schedule=rr | FileCheck %s
 // RUN: attn-sim %S/Inputs/prefill-sm90.mlir --lowered=%S/Inputs/prefill-sm90.pipe.mlir --kv-heads=0 --batch='q=5,0,1;kv=9,3,300' --seeds=20 --schedule=random | FileCheck %s
 // RUN: attn-sim %S/Inputs/prefill-sm90.mlir --lowered=%S/Inputs/prefill-sm90.pipe.mlir --kv-heads=0 --batch='q=5,0,1;kv=9,3,300' --seeds=20 --schedule=adversarial | FileCheck %s
 // RUN: attn-sim %S/Inputs/prefill-sm90.mlir --lowered=%S/Inputs/prefill-sm90.pipe.mlir --kv-heads=0 --ctas=2 --batch='q=5,0,30,1,1;kv=130,3,400,128,1' --seeds=3 --mutants | FileCheck %s --check-prefix=MUTANTS

@@ -9,11 +9,12 @@
 //       level it is on; the problem gives its inputs and its reference
 //
 //   attn-sim llama3.mlir --seeds=20 --schedule=random
-//       roles, warps and agents at the same time, under 20 random schedules; a
-//       failing one is replayed by --first-seed=<its seed> --seeds=1
-//   attn-sim llama3.mlir --seeds=4 --mutants
+//       roles, warps and agents at the same time, under 20 random schedules (of
+//       several kinds in turn); a failing one is replayed by --seeds=1
+//       --schedule=<its kind> --first-seed=<its seed>
+//   attn-sim llama3.mlir --batch='q=5;kv=300' --batch='q=40;kv=7' --mutants
 //       breaks each barrier, wait, fence, phase, count and release in turn; each
-//       mutant must be found, or be shown the same as the kernel
+//       mutant must be found on one of the batches, or be the same as the kernel
 //   attn-sim llama3.mlir --timing --ctas=1 --batch='q=4096;kv=4096'
 //       how many clocks the L3 kernel takes; --json, --timeline=FILE
 //
@@ -62,6 +63,11 @@ static cl::opt<int>
           cl::desc("schedules to run pipe and frag under (0: in "
                    "lock step)"),
           cl::cat(category));
+static cl::opt<uint64_t>
+    maxSteps("max-steps", cl::init(0),
+             cl::desc("decisions of a schedule before a run is given up (0: as "
+                      "many as a sound run of the batch can take)"),
+             cl::cat(category));
 static cl::opt<uint64_t> firstSeed("first-seed", cl::init(0),
                                    cl::desc("of the schedules"),
                                    cl::cat(category));
@@ -71,14 +77,11 @@ static cl::opt<bool>
 static cl::opt<bool> listMutants("list-mutants",
                                  cl::desc("with --mutants: a line a mutant"),
                                  cl::cat(category));
-static cl::opt<unsigned> explore("explore", cl::init(200),
-                                 cl::desc("runs of the exhaustive search for a "
-                                          "mutant that no seed finds"),
-                                 cl::cat(category));
-static cl::opt<std::string> batchText("batch",
-                                      cl::init("q=5,1,0,17;kv=7,30,4,0"),
-                                      cl::desc("lengths of the requests"),
-                                      cl::cat(category));
+static cl::list<std::string>
+    batchTexts("batch",
+               cl::desc("lengths of the requests; several: one after another "
+                        "(default q=5,1,0,17;kv=7,30,4,0)"),
+               cl::cat(category));
 static cl::opt<std::string> dtype("dtype", cl::desc("element type of q, k, v"),
                                   cl::cat(category));
 static cl::opt<int> kvHeads("kv-heads", cl::init(2),
@@ -91,9 +94,11 @@ static cl::opt<int> splitKeys("split", cl::init(0),
                               cl::cat(category));
 static cl::opt<uint64_t> seed("seed", cl::init(1), cl::desc("of the inputs"),
                               cl::cat(category));
-static cl::opt<float> scale("scale", cl::init(0),
-                            cl::desc("factor of the scores (0: the kernel's)"),
-                            cl::cat(category));
+static cl::list<float>
+    scales("scale",
+           cl::desc("factor of the scores (0: the kernel's); several: of the "
+                    "batches in turn"),
+           cl::cat(category));
 static cl::opt<bool> forceExact("force-exact",
                                 cl::desc("run speculations exact"),
                                 cl::cat(category));
@@ -112,10 +117,10 @@ static cl::opt<std::string>
     timeline("timeline", cl::value_desc("file.json"),
              cl::desc("with --timing: write a timeline for Perfetto"),
              cl::cat(category));
-static cl::opt<std::string>
-    device("device", cl::value_desc("target"),
-           cl::desc("with --timing: whose clocks (default: the kernel's target)"),
-           cl::cat(category));
+static cl::opt<std::string> device(
+    "device", cl::value_desc("target"),
+    cl::desc("with --timing: whose clocks (default: the kernel's target)"),
+    cl::cat(category));
 static cl::opt<unsigned>
     ctasPerSm("ctas-per-sm", cl::init(1),
               cl::desc("with --timing: CTAs that share an SM"),
@@ -141,17 +146,16 @@ static StringRef levelOf(ModuleOp module) {
 
 /// Prints what became of each mutant; 1 if one lives.
 static int runMutants(ModuleOp source, ModuleOp lowered,
-                      const VerifyOptions &options) {
-  MutantOptions how;
-  how.exploreRuns = explore;
-  FailureOr<std::vector<MutantResult>> results = verifyMutants(
-      source, lowered, lowered ? levelOf(lowered) : StringRef(), options, how);
+                      const VerifyOptions &options, ArrayRef<SimInput> inputs) {
+  FailureOr<std::vector<MutantResult>> results =
+      verifyMutants(source, lowered, lowered ? levelOf(lowered) : StringRef(),
+                    options, inputs);
   if (failed(results))
     return 1;
   size_t caught = 0, same = 0, alive = 0;
   std::map<std::string, size_t> verdicts;
   for (const MutantResult &r : *results) {
-    bool lives = r.fate == MutantResult::Alive;
+    bool lives = r.fate == MutantResult::Alive || r.fate == MutantResult::Split;
     (r.fate == MutantResult::Caught ? caught : lives ? alive : same)++;
     if (r.fate == MutantResult::Caught)
       ++verdicts[nameOf(r.report.verdict).str()];
@@ -163,7 +167,10 @@ static int runMutants(ModuleOp source, ModuleOp lowered,
     if (r.fate == MutantResult::Caught)
       llvm::outs() << nameOf(r.report.verdict) << ": " << r.report.message;
     else
-      llvm::outs() << (lives ? "NOT FOUND " : "equivalent ") << r.reason;
+      llvm::outs() << (r.fate == MutantResult::Split   ? "NOT ALWAYS "
+                       : r.fate == MutantResult::Alive ? "NOT FOUND "
+                                                       : "equivalent ")
+                   << r.reason;
     llvm::outs() << "\n";
   }
   llvm::outs() << results->size() << " mutants: " << caught << " caught, "
@@ -192,7 +199,8 @@ static void printTiming(const KernelTiming &timed) {
     os << " " << unit.name << " " << share(unit.share);
   os << "\n";
   for (const sim::TimingRole &role : r.roles) {
-    os << "  cta " << role.cta << " " << (role.role.empty() ? "all" : role.role);
+    os << "  cta " << role.cta << " "
+       << (role.role.empty() ? "all" : role.role);
     if (role.rank >= 0)
       os << "[" << role.rank << "]";
     os << ": " << clocks(role.cycles) << " clocks, issue "
@@ -256,25 +264,40 @@ int main(int argc, char **argv) {
 
   VerifyOptions options;
   std::string error;
-  if (!workload::parseBatch(batchText, options.batch, error))
-    return refuse(error);
+  std::vector<SimInput> inputs;
+  if (batchTexts.empty())
+    batchTexts.push_back("q=5,1,0,17;kv=7,30,4,0");
+  for (auto [n, text] : llvm::enumerate(batchTexts)) {
+    SimInput input;
+    if (!workload::parseBatch(text, input.batch, error))
+      return refuse(error);
+    if (!scales.empty())
+      input.scale = scales[n % scales.size()];
+    inputs.push_back(std::move(input));
+  }
   options.target = target;
+  std::vector<sim::ScheduleKind> kinds;
   for (const std::string &text : schedules)
     if (auto kind = sim::parseScheduleKind(text))
-      options.kind = *kind;
+      kinds.push_back(*kind);
     else if (text.find('=') == std::string::npos)
       return refuse("unknown schedule '" + text +
                     "' (known: rr, random, adversarial, or field=value)");
     else
       options.schedule += (options.schedule.empty() ? "" : ",") + text;
+  if (mutants && kinds.empty())
+    kinds = {sim::ScheduleKind::Random, sim::ScheduleKind::Adversarial,
+             sim::ScheduleKind::RoundRobin};
+  if (!kinds.empty())
+    options.kinds = kinds;
   options.seeds = mutants ? std::max(1, int(seeds)) : int(seeds);
   options.firstSeed = firstSeed;
+  options.maxSteps = maxSteps;
   options.element = dtype;
   options.kvHeads = kvHeads;
   options.splitKeys = splitKeys;
   options.ctas = ctas;
   options.seed = seed;
-  options.scale = scale;
   options.forceExact = forceExact;
   options.failCheck = failCheck;
 
@@ -291,19 +314,30 @@ int main(int argc, char **argv) {
     if (!lowered)
       return 1;
   }
+  if (timing && inputs.size() > 1)
+    return refuse("--timing takes one --batch but got " +
+                  llvm::Twine(inputs.size()));
+  options.batch = inputs.front().batch;
+  options.scale = inputs.front().scale;
   if (timing)
     return runTiming(*source, lowered ? *lowered : nullptr, options);
   if (mutants)
-    return runMutants(*source, lowered ? *lowered : nullptr, options);
+    return runMutants(*source, lowered ? *lowered : nullptr, options, inputs);
 
-  FailureOr<std::vector<LevelResult>> results =
-      lowered ? verifyLowered(*source, *lowered, levelOf(*lowered), options)
-              : verifyEachLevel(*source, options);
-  if (failed(results))
-    return 1;
+  std::vector<LevelResult> results;
+  for (const SimInput &input : inputs) {
+    options.batch = input.batch;
+    options.scale = input.scale;
+    FailureOr<std::vector<LevelResult>> own =
+        lowered ? verifyLowered(*source, *lowered, levelOf(*lowered), options)
+                : verifyEachLevel(*source, options);
+    if (failed(own))
+      return 1;
+    llvm::append_range(results, *own);
+  }
 
   bool ok = true;
-  for (const LevelResult &r : *results) {
+  for (const LevelResult &r : results) {
     ok &= r.ok;
     llvm::outs() << llvm::left_justify(r.kernel, 16) << " "
                  << llvm::left_justify(r.level, 10) << " ";

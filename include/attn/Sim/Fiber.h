@@ -91,6 +91,8 @@ public:
   uint64_t addAction(std::function<void()> run,
                      std::function<bool()> ready = nullptr, int queue = -1);
   bool isDone(uint64_t action) const;
+  /// Number of the youngest action.
+  uint64_t lastAction() const { return nextAction - 1; }
 
   /// From anywhere: run() ends, and fibers unwind.
   void stop() { stopped = true; }

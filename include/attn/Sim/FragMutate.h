@@ -46,6 +46,8 @@ struct FragMutant {
     StuckPos,      ///< next gives the same position
     SkipPos,       ///< next skips a slot
     WaitAhead,     ///< mbar_wait for the next position
+    WaitFlipped,   ///< mbar_wait with the other parity
+    WaitLate,      ///< behind the access or barrier that it guards
     DepthLess,     ///< a slot less for all that have as many
     BarrierId,     ///< a named barrier with its neighbour's id
     MoreRegisters, ///< set_registers asks for, or keeps, eight more

@@ -48,6 +48,8 @@ struct LaunchOptions {
   Scheduler *scheduler = nullptr;
   /// Decisions of the scheduler in one CTA before a run is given up.
   uint64_t maxSteps = 1 << 24;
+  /// Turns of loops in one fiber before a run is given up.
+  uint64_t maxTurns = 1 << 20;
   /// CTA that takes each item of a dynamic order; by `schedule` and `seed` where
   /// it has no entry.  A test that goes through all of them sees every stream.
   std::vector<int32_t> takers;
@@ -181,6 +183,8 @@ public:
 private:
   mlir::LogicalResult dispatch(mlir::Operation *op);
   mlir::LogicalResult runScf(mlir::Operation *op);
+  /// Counts one turn of a loop; fails at the limit.
+  mlir::LogicalResult turn(mlir::Operation *op);
   mlir::LogicalResult runScalar(mlir::Operation *op);
 
   Interp *root; ///< the CTA's own
@@ -188,6 +192,7 @@ private:
   llvm::ArrayRef<char> bytes;
   LaunchOptions launch;
   int32_t ctaIndex;
+  uint64_t turns = 0; ///< of loops
   llvm::DenseMap<mlir::Value, Datum> values;
   llvm::DenseMap<mlir::Operation *, ScalarInstr> decoded;
   llvm::StringMap<Handler> handlers;

@@ -1,4 +1,4 @@
-//===- Machine.h - run level L3 with the concurrency of the device ---*- C++ -*-===//
+//===- Machine.h - run level L3 with its concurrency ------------*- C++ -*-===//
 //
 // Every warp of every CTA is a fiber over 32-lane values.  cp.async groups, the
 // TMA engine and the tensor cores are agents that finish late.  Shared and
@@ -12,6 +12,13 @@
 //   r.verdict      // Correct means: nothing wrong in how it ran; the values are
 //                  // the caller's to compare
 //
+// The order of a run is the order of every run: each arrival has one phase that it
+// can count for, and each wait one phase that it can see, or the run ends with a
+// verdict.  So one clean run of one CTA stands for all schedules of the same input:
+// they differ in the order of independent steps, and nothing reads what another
+// step may still change.  Launches of several CTAs differ in who takes which item
+// of a dynamic queue; a run stands for its own division.
+//
 // Invariant: a run is a function of kernel, inputs and (kind, seed); it ends
 // with a verdict and never aborts on a kernel that verifies.
 //
@@ -24,6 +31,7 @@
 
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseSet.h"
 
 #include <memory>
 
@@ -52,6 +60,11 @@ struct MachineOptions {
   int32_t ctas = 1;
   uint64_t maxSteps = 20000000;
   MachineCache *cache = nullptr; ///< may be null
+  /// Reports also what only another schedule would make go wrong: a phase that
+  /// might get another's arrival, or pass before a wait for the one before.
+  bool foresee = true;
+  /// Not null: gets each op of `frag` that ran.
+  llvm::DenseSet<mlir::Operation *> *reached = nullptr;
   /// False: tiles are blank (see MachineBlank.cpp), and each vote says `vote`.
   bool values = true;
   bool vote = false;

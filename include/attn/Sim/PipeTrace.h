@@ -9,9 +9,10 @@
 //   load:    acq k, com k, acq v, com v      2 replicas of compute: wait k, ...
 //   explorePipe(trace, 1000000)  ->  correct, 1,234 states
 //
-// Agents finish late or at once; a copy that lands later only delays, and what
-// must not overlap with it was checked when the trace was recorded, so a state
-// does not need to say which copies are under way.
+// Agents finish late or at once; a copy that lands later only delays one that waits
+// for it, and what must not overlap with it was checked when the trace was recorded,
+// so a state does not need to say which copies are under way.  One that does not
+// wait for a copy comes before it in some interleaving.
 //
 // Invariant: no data, no IR but for the places in a report.
 //
@@ -47,6 +48,8 @@ struct PipeTrace {
     mlir::Operation *op;
     /// Takes its slot without waiting (a mutant).
     bool unguarded = false;
+    /// The slot is filled by an agent, which may finish after the commit.
+    bool late = false;
 
     bool operator==(const Event &other) const {
       return kind == other.kind && channel == other.channel &&

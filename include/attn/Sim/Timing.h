@@ -40,18 +40,19 @@ struct TimingOptions {
 
 /// One bar of the timeline.
 struct TimingSpan {
-  std::string group, track; ///< "cta 0", "compute[1] warp 8" or "tensor 0"
-  std::string name;         ///< "wgmma", "wait k.full"
+  std::string group; ///< "cta 0"
+  std::string track; ///< "role 'compute'[1] warp 8", "tensor of quadrant 0"
+  std::string name;  ///< "wgmma", "wait k.full"
   double begin = 0, end = 0;
 };
 
 /// Where the clocks of a role went, averaged over its active warps.
 struct TimingRole {
   int32_t cta = 0;
-  std::string role;  ///< empty: a kernel without roles
-  int32_t rank = -1; ///< of a replica
-  double cycles = 0; ///< from the launch to its end
-  double issue = 0;  ///< clocks in which it issued
+  std::string role;                     ///< empty: a kernel without roles
+  int32_t rank = -1;                    ///< of a replica
+  double cycles = 0;                    ///< from the launch to its end
+  double issue = 0;                     ///< clocks in which it issued
   std::map<std::string, double> stalls; ///< by cause
 };
 
@@ -62,7 +63,7 @@ struct TimingLoop {
   double cycles = 0; ///< from one iteration to the next, without the first two
 };
 
-/// Share of the time in which a unit is taken, by CTA's SM.
+/// Share of the time in which a unit is taken, averaged over the SMs.
 struct TimingUnit {
   std::string name;
   double share = 0;

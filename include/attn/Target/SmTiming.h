@@ -48,9 +48,10 @@ struct SmTiming {
   double registersLatency = 0; ///< setmaxnreg
 
   // Products of a warpgroup.
-  double wgmmaQueue = 0;       ///< steps of k that a warp may have issued
-  double wgmmaLatency = 0;     ///< from the end of the last step to the wait
-  double wgmmaInstructions = 0; ///< issued a step: the product and its addresses
+  double wgmmaQueue = 0;   ///< steps of k issued and not done, a quadrant
+  double wgmmaLatency = 0; ///< from the end of the last step to the wait
+  double wgmmaInstructions =
+      0; ///< issued a step: the product and its addresses
 
   /// Between two MUFU instructions of one warp, as scheduled code has them.
   double mufuSelf = 0;

@@ -21,7 +21,8 @@ struct TimeOptions {
   std::string device;
   unsigned ctasPerSm = 1;
   bool timeline = false;
-  /// Tiles have values, and the outputs are compared with the oracle.
+  /// Tiles have values, and the outputs are compared with the oracle where no
+  /// row is split.
   bool values = false;
 };
 

@@ -43,7 +43,10 @@ struct VerifyOptions {
   /// a seed from `firstSeed` on.
   int32_t seeds = 0;
   uint64_t firstSeed = 0;
-  sim::ScheduleKind kind = sim::ScheduleKind::Random;
+  /// Of the scheduler in one run; 0: more than a sound run of the batch takes.
+  uint64_t maxSteps = 0;
+  /// Of the schedules, in turn.
+  std::vector<sim::ScheduleKind> kinds = {sim::ScheduleKind::Random};
 };
 
 struct LevelResult {

@@ -25,6 +25,7 @@
 #include "attn/Oracle/Compare.h"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -131,7 +132,8 @@ public:
   void poisonOutputs();
   /// Compares o and lse with the oracle, and looks for writes outside the
   /// requests' rows and into the canaries.  All rows if the batch has at most
-  /// 2^20 (q, k) pairs, else 256 random rows a request and head.
+  /// 2^20 (q, k) pairs, else 256 random rows a request and head.  The inputs must
+  /// not change between two checks.
   Verdict check();
   /// The oracle's problem; it refers to this object.
   const oracle::Problem &problem() const { return oracleProblem; }
@@ -162,6 +164,7 @@ private:
   std::vector<mask::HookProgram> hooks;
   std::vector<mask::TableData> tableData;
   oracle::Problem oracleProblem;
+  std::optional<oracle::Reference> reference; ///< made by the first check
 };
 
 } // namespace attn::workload

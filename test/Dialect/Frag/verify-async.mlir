@@ -387,3 +387,33 @@ frag.kernel @copies threads 128 smem 32768 params 384 {
   }
   frag.return
 }
+
+// -----
+
+// Tensor maps have places of their own among the parameters.
+!tmap = !frag.tmap<64x128x1xbf16, swizzle = 128>
+frag.kernel @maps_overlap threads 128 smem 0 params 640 {
+  %k = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
+  // expected-error @below {{'v' at byte 320 overlaps tensor map 'k' at 256}}
+  %v = frag.tmap "v" at 320 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
+  frag.return
+}
+
+// -----
+
+!tmap = !frag.tmap<64x128x1xbf16, swizzle = 128>
+frag.kernel @map_in_fixed threads 128 smem 0 params 640 {
+  // expected-error @below {{'k' at byte 128 overlaps the fixed parameters at 0}}
+  %k = frag.tmap "k" at 128 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
+  frag.return
+}
+
+// -----
+
+!tmap = !frag.tmap<64x128x1xbf16, swizzle = 128>
+frag.kernel @map_over_param threads 128 smem 0 params 640 {
+  %w = frag.param "window" at 260 : i32
+  // expected-error @below {{'k' at byte 256 overlaps parameter 'window' at 260}}
+  %k = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
+  frag.return
+}

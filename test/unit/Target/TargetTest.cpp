@@ -1,5 +1,6 @@
 //===- TargetTest.cpp -----------------------------------------------------===//
 
+#include "attn/Target/SmTiming.h"
 #include "attn/Target/TargetSpec.h"
 
 #include <gtest/gtest.h>
@@ -29,6 +30,20 @@ TEST(Target, FindKnowsItsNames) {
             "unknown target 'sm_70' (known: cpu, sm_80, sm_90a, sm_100a)");
   EXPECT_EQ(findTarget("", error), nullptr);
   EXPECT_EQ(error, "unknown target '' (known: cpu, sm_80, sm_90a, sm_100a)");
+}
+
+TEST(Target, TimingAgreesWithThePeaks) {
+  EXPECT_EQ(findTiming("cpu"), nullptr);
+  EXPECT_EQ(findTiming("sm_100a"), nullptr);
+  for (std::string_view name : {"sm_80", "sm_90a"}) {
+    const TargetSpec &target = get(name);
+    const SmTiming *timing = findTiming(name);
+    ASSERT_NE(timing, nullptr);
+    double peak = timing->tensorFlops * target.sms * target.clockHz;
+    EXPECT_NEAR(peak / target.peakFlops, 1, 0.01) << name;
+    double exp2 = timing->quadrants * 32 / timing->mufu;
+    EXPECT_EQ(exp2, target.exp2PerSMClock) << name;
+  }
 }
 
 TEST(Target, Features) {

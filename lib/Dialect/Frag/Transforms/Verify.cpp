@@ -16,12 +16,13 @@
 // for rings of one slot alone; the L3 interpreter sees the rest, with values.
 //
 // Of kernels with roles it checks what needs no run: storage, initialisation,
-// the bytes that a barrier expects, CTA barriers in roles, and that every
+// places of tensor maps, the bytes that a barrier expects, CTA barriers in roles, and that every
 // product under way is waited for in its block by a count that covers it.
 // Phases, arrivals and races are the simulator's.
 //
 //===----------------------------------------------------------------------===//
 
+#include "attn/ABI/KernelParams.h"
 #include "attn/Dialect/Frag/Transforms/Passes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -65,7 +66,8 @@ class Checker {
 public:
   LogicalResult run(KernelOp kernel) {
     if (failed(checkOps(kernel)) || failed(checkStorage(kernel)) ||
-        failed(checkInit(kernel)) || failed(checkAsync(kernel)))
+        failed(checkInit(kernel)) || failed(checkTmaps(kernel)) ||
+        failed(checkAsync(kernel)))
       return failure();
     State state;
     if (failed(runBlock(kernel.getBody().front(), state)))
@@ -179,6 +181,32 @@ private:
       }
     }
     return success();
+  }
+
+  /// Tensor maps lie behind all other parameters' bytes and apart from each
+  /// other.
+  LogicalResult checkTmaps(KernelOp kernel) {
+    SmallVector<std::pair<std::string, std::pair<int32_t, int32_t>>> taken = {
+        {"the fixed parameters", {0, int32_t(ATTN_PARAMS_FIXED_BYTES)}}};
+    kernel.walk([&](ParamOp param) {
+      Type type = param.getResult().getType();
+      int32_t bytes = isa<PtrType>(type) ? 8 : int32_t(bytesOf(type));
+      int32_t begin = int32_t(param.getOffset());
+      taken.push_back({("parameter '" + param.getName() + "'").str(),
+                       {begin, begin + bytes}});
+    });
+    WalkResult result = kernel.walk([&](TmapOp map) -> WalkResult {
+      int32_t begin = int32_t(map.getOffset()), end = begin + TmapOp::bytes;
+      for (auto &[name, range] : taken)
+        if (begin < range.second && range.first < end)
+          return map.emitOpError()
+                 << "'" << map.getName() << "' at byte " << begin
+                 << " overlaps " << name << " at " << range.first;
+      taken.push_back(
+          {("tensor map '" + map.getName() + "'").str(), {begin, end}});
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
   }
 
   /// The bytes of an expectation are those of the copies beside it.
