@@ -122,22 +122,35 @@ def Frag_MbarWaitOp : Frag_Op<"mbar_wait", [Frag_PosOfBars]> {
   let assemblyFormat = "$bars `[` $pos `]` attr-dict `:` type($bars)";
 }
 
-def Frag_MbarArriveOp : Frag_Op<"mbar_arrive", [Frag_PosOfBars]> {
+def Frag_MbarArriveOp : Frag_Op<"mbar_arrive", [Frag_PosOfBars, AttrSizedOperandSegments]> {
   let summary = "lane 0 of each executing warp arrives once";
   let description = [{
     `sync`: behind a barrier of the warp, so that all its lanes have done what they
-    did before.  `lane` of the barriers: needed if they have several.
+    did before.  `lane` of the barriers: needed if they have several.  `cta`: at the
+    barriers of that CTA of the cluster; without it at the own ones.
+
+    `frag.mbar_arrive %empty[%p] cta %peer : !frag.bars<slots = 2>`
   }];
   let arguments = (ins Frag_BarsType:$bars, Frag_PosType:$pos, Optional<I32>:$lane,
-                   UnitAttr:$sync);
-  let assemblyFormat = "$bars `[` $pos `]` (`lane` $lane^)? (`sync` $sync^)? attr-dict `:` type($bars)";
+                   Optional<I32>:$cta, UnitAttr:$sync);
+  let assemblyFormat = "$bars `[` $pos `]` (`lane` $lane^)? (`cta` $cta^)? (`sync` $sync^)? attr-dict `:` type($bars)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$bars, "::mlir::Value":$pos,
+      "::mlir::Value":$lane, "bool":$sync), [{
+    build($_builder, $_state, bars, pos, lane, /*cta=*/::mlir::Value(), sync);
+  }]>];
   let hasVerifier = 1;
 }
 
-def Frag_MbarArriveOneOp : Frag_Op<"mbar_arrive_one", [Frag_PosOfBars]> {
+def Frag_MbarArriveOneOp : Frag_Op<"mbar_arrive_one", [Frag_PosOfBars, AttrSizedOperandSegments]> {
   let summary = "the elected thread arrives once";
-  let arguments = (ins Frag_BarsType:$bars, Frag_PosType:$pos, Optional<I32>:$lane);
-  let assemblyFormat = "$bars `[` $pos `]` (`lane` $lane^)? attr-dict `:` type($bars)";
+  let description = "`lane` and `cta` as in `frag.mbar_arrive`.";
+  let arguments = (ins Frag_BarsType:$bars, Frag_PosType:$pos, Optional<I32>:$lane,
+                   Optional<I32>:$cta);
+  let assemblyFormat = "$bars `[` $pos `]` (`lane` $lane^)? (`cta` $cta^)? attr-dict `:` type($bars)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$bars, "::mlir::Value":$pos,
+      "::mlir::Value":$lane), [{
+    build($_builder, $_state, bars, pos, lane, /*cta=*/::mlir::Value());
+  }]>];
   let hasVerifier = 1;
 }
 
@@ -175,6 +188,27 @@ def Frag_FenceOp : Frag_Op<"fence"> {
   }];
   let arguments = (ins Frag_FenceKindAttr:$kind);
   let assemblyFormat = "$kind attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+def Frag_ClusterRankOp : Frag_Op<"cluster_rank", [Pure]> {
+  let summary = "number of this CTA in its cluster";
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Frag_ClusterSyncOp : Frag_Op<"cluster_sync"> {
+  let summary = "every thread arrives at the cluster's barrier and waits";
+  let description = [{
+    Until all threads of all CTAs of the cluster have come or ended.  One must lie
+    behind `frag.init`, before another CTA's barriers are used, and one behind the
+    last use, so that no CTA ends too early.
+  }];
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,28 +289,48 @@ def Frag_TmapOp : Frag_Op<"tmap", [Pure]> {
 }
 
 def Frag_TmaLoadOp : Frag_Op<"tma_load", [Frag_PosOfRing,
-    Frag_PosOf<"bars", "bar_pos", "BarsType">]> {
-  let summary = "the elected thread starts the copy of a whole slot";
+    Frag_PosOf<"bars", "bar_pos", "BarsType">, AttrSizedOperandSegments]> {
+  let summary = "the elected thread starts the copy of a slot, or of some rows of it";
   let description = [{
     One box a panel of the ring: panel c from column c times the box's columns on.
     The coordinates are those of all dimensions behind `dim`.  The elements of a box
     lie one after the other as rows of its panel, swizzled.  What has landed counts
-    towards the barrier's phase, in all the bytes of the slot.
+    towards the barrier's phase, in all the bytes of the boxes.
+
+    A box has as many rows as the slot, or with `from` fewer, which lie from that row
+    on, a multiple of 8.  `multicast`: they land at the same place of each CTA of the
+    cluster that is in the mask, and count on that CTA's own barrier.
 
     ```
     frag.tma_load %tk(%row, %head, %c0) into %k[%p] on %full[%p] hint evict_last
       : !frag.tmap<64x128x1x1xbf16, swizzle = 128>,
         !frag.ring<128x128xbf16, swizzle = 128, slots = 2>, !frag.bars<slots = 2>
+    frag.tma_load %half(%row, %head, %c0) into %k[%p] from %first on %full[%p] multicast 3
+      : !frag.tmap<64x64x1x1xbf16, swizzle = 128>,
+        !frag.ring<128x128xbf16, swizzle = 128, slots = 2>, !frag.bars<slots = 2>
     ```
   }];
   let arguments = (ins Frag_TmapType:$tmap, Variadic<I32>:$coordinates, Frag_RingType:$ring,
-                   Frag_PosType:$pos, Frag_BarsType:$bars, Frag_PosType:$bar_pos,
+                   Frag_PosType:$pos, Optional<I32>:$first, Frag_BarsType:$bars,
+                   Frag_PosType:$bar_pos, OptionalAttr<I32Attr>:$multicast,
                    OptionalAttr<Frag_CacheHintAttr>:$hint);
   let assemblyFormat = [{
-    $tmap `(` $coordinates `)` `into` $ring `[` $pos `]` `on` $bars `[` $bar_pos `]`
-    (`hint` $hint^)? attr-dict `:` type($tmap) `,` type($ring) `,` type($bars)
+    $tmap `(` $coordinates `)` `into` $ring `[` $pos `]` (`from` $first^)?
+    `on` $bars `[` $bar_pos `]` (`multicast` $multicast^)? (`hint` $hint^)?
+    attr-dict `:` type($tmap) `,` type($ring) `,` type($bars)
   }];
+  let builders = [OpBuilder<(ins "::mlir::Value":$tmap, "::mlir::ValueRange":$coordinates,
+      "::mlir::Value":$ring, "::mlir::Value":$pos, "::mlir::Value":$bars,
+      "::mlir::Value":$bar_pos, "::attn::frag::CacheHintAttr":$hint), [{
+    build($_builder, $_state, tmap, coordinates, ring, pos, /*first=*/::mlir::Value(),
+          bars, bar_pos, /*multicast=*/::mlir::IntegerAttr(), hint);
+  }]>];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Rows of the slot that it fills, and their bytes in one CTA.
+    int64_t getRows();
+    int64_t getBytes();
+  }];
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,21 +23,24 @@ def Frag_KernelOp : Frag_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock, N
   let description = [{
     `threads` of a CTA, dynamic `smem` bytes (filled by `frag-allocate-smem`) and
     the bytes of the parameter struct (include/attn/ABI/KernelParams.h).  A kernel
-    whose warps do not trade registers may say how many a thread may use.
+    whose warps do not trade registers may say how many a thread may use.  The CTAs
+    of a `cluster`, neighbours in the launch, run at the same time and reach each
+    other's barriers.
 
     ```mlir
-    frag.kernel @k threads 256 smem 0 params 200 {
+    frag.kernel @k threads 256 smem 0 params 200 cluster = 2 {
       frag.return
     }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, I32Attr:$threads, I32Attr:$smem,
                    I32Attr:$params_bytes, OptionalAttr<StrAttr>:$target,
-                   OptionalAttr<I32Attr>:$registers);
+                   OptionalAttr<I32Attr>:$registers,
+                   DefaultValuedAttr<I32Attr, "1">:$cluster);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `threads` $threads `smem` $smem `params` $params_bytes
-    attr-dict-with-keyword $body
+    (`cluster` `=` $cluster^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

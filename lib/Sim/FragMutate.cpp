@@ -203,7 +203,7 @@ static Type withSlots(Type type, int32_t slots) {
 /// Edits that an op takes.
 static SmallVector<Kind> kindsOf(Operation *op) {
   SmallVector<Kind> kinds;
-  if (isa<frag::CtaSyncOp, frag::InitOp>(op)) {
+  if (isa<frag::CtaSyncOp, frag::ClusterSyncOp, frag::InitOp>(op)) {
     kinds.push_back(Kind::DropBarrier);
   } else if (isa<frag::BarrierSyncOp, frag::BarrierArriveOp>(op)) {
     kinds.append({Kind::DropBarrier, Kind::BarrierId});

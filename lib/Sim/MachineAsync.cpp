@@ -33,32 +33,75 @@ struct ViewObject : Object {
 // TMA
 //===----------------------------------------------------------------------===//
 
+/// Chunks of a copy into the CTA of `bars`.
+static LogicalResult startPart(frag::TmaLoadOp op, Warp &warp,
+                               const std::shared_ptr<BarsObject> &bars,
+                               const std::vector<Chunk> &part,
+                               const Order &started) {
+  Machine &machine = warp.machine;
+  Cta *cta = bars->cta;
+  Access by = machine.newAgent(warp.order, op);
+  if (failed(visit(warp, *cta, by)))
+    return failure();
+  for (const Chunk &chunk : part) {
+    if (failed(machine.writeTo(warp, *cta, op, chunk.target, 16, by)))
+      return failure();
+    std::memset(cta->smem.data() + chunk.target, 0xff, 16);
+  }
+  int32_t slot = bars->slotOf(warp.interp->getInt(op.getBarPos()));
+  int64_t bytes = int64_t(part.size()) * 16;
+  Order landed = started;
+  landed.seen.set(by.actor, by.step);
+  machine.fibers.addAction([cta, op, bars, slot, bytes, part,
+                            foreign = cta != &warp.cta,
+                            phase = bars->bars[slot * bars->lanes].phase,
+                            landed = std::move(landed)] {
+    if (cta->live == 0) {
+      (void)cta->machine.violate(
+          foreign ? Verdict::ResourceError : Verdict::Race, op,
+          "copy lands after its CTA has ended, cta " + Twine(cta->index));
+      return;
+    }
+    for (const Chunk &chunk : part) {
+      uint8_t *to = cta->smem.data() + chunk.target;
+      if (chunk.source)
+        std::memcpy(to, chunk.source, 16);
+      else
+        std::memset(to, 0, 16);
+    }
+    (void)landBytes(op, *bars, slot, phase, bytes, landed);
+  });
+  machine.onCopy(warp, op, machine.fibers.lastAction(), bytes);
+  return success();
+}
+
 static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
   Machine &machine = warp.machine;
   Interp &interp = *warp.interp;
   const SimTensorMap &map = interp.get<TmapObject>(op.getTmap()).map;
   frag::TmapType type = op.getTmap().getType();
   auto ring = interp.get(op.getRing()).share<FragRing>();
-  auto bars = interp.get(op.getBars()).share<BarsObject>();
   int32_t slot = slotOf(interp.getInt(op.getPos()));
-  int32_t barSlot = bars->slotOf(interp.getInt(op.getBarPos()));
   if (!map.base)
     return interp.fail(op, "goes through a tensor map that was not filled");
-  MBar &bar = bars->bars[barSlot * bars->lanes];
-  if (!bar.ready)
-    return machine.violate(Verdict::Race, op,
-                           describe(*bars, barSlot, 0) +
-                               " is used before it was initialised");
-  if (failed(inPhase(warp, op, *bars, barSlot, 0)))
+  int64_t first = op.getFirst() ? interp.getInt(op.getFirst()) : 0;
+  if (first < 0 || first % 8 || first + op.getRows() > ring->type.getRows())
+    return machine.violate(Verdict::ResourceError, op,
+                           "copies rows " + Twine(first) + " to " +
+                               Twine(first + op.getRows()) + " of a slot of " +
+                               Twine(ring->type.getRows()) +
+                               " rows, in steps of 8");
+  auto targets = targetsOf(op, warp);
+  if (targets.empty())
     return failure();
   int64_t bytes = frag::bytesOf(type.getElement());
   size_t base = slotBase(*ring, slot);
   layout::Swizzle swizzle = frag::swizzleOf(ring->type);
 
-  // Each row of the slot is a run of the tensor's first dimension, cut into its
+  // Each row is a run of the tensor's first dimension, cut into its
   // panels' boxes; 16-byte chunks at swizzled places.
   std::vector<Chunk> chunks;
-  for (unsigned row = 0; row < swizzle.getRows(); ++row) {
+  for (unsigned row = 0; row < op.getRows(); ++row) {
     int64_t rest = row, element = 0;
     bool inside = true;
     for (size_t d = 1; d < type.getBox().size(); ++d) {
@@ -73,43 +116,18 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
     for (unsigned col = 0; col < swizzle.getCols(); col += 16 / bytes)
       chunks.push_back(
           {inside && col < map.extent[0] ? source + col * bytes : nullptr,
-           base + swizzle.byteOffset(row, col)});
+           base + swizzle.byteOffset(unsigned(first) + row, col)});
   }
-  // In one or two parts, each of which lands by itself.
+  // In one or two parts, each of which lands by itself in each CTA.
   size_t parts = machine.coin() ? 2 : 1;
   Order started = warp.publish();
   for (size_t p = 0; p < parts; ++p) {
     size_t begin = chunks.size() * p / parts;
     size_t end = chunks.size() * (p + 1) / parts;
-    Access by = machine.newAgent(warp.order, op);
-    for (size_t i = begin; i < end; ++i) {
-      if (failed(machine.write(warp, op, chunks[i].target, 16, by)))
-        return failure();
-      std::memset(warp.cta.smem.data() + chunks[i].target, 0xff, 16);
-    }
-    Order landed = started;
-    landed.seen.set(by.actor, by.step);
     std::vector<Chunk> part(chunks.begin() + begin, chunks.begin() + end);
-    machine.fibers.addAction([cta = &warp.cta, op, bars, barSlot,
-                              phase = bar.phase, part = std::move(part),
-                              landed = std::move(landed)] {
-      if (cta->live == 0) {
-        (void)cta->machine.violate(Verdict::Race, op,
-                                   "copy lands after its CTA has ended");
-        return;
-      }
-      for (const Chunk &chunk : part) {
-        uint8_t *to = cta->smem.data() + chunk.target;
-        if (chunk.source)
-          std::memcpy(to, chunk.source, 16);
-        else
-          std::memset(to, 0, 16);
-      }
-      (void)landBytes(*cta, op, *bars, barSlot, phase,
-                      int64_t(part.size()) * 16, landed);
-    });
-    machine.onCopy(warp, op, machine.fibers.lastAction(),
-                   int64_t(end - begin) * 16);
+    for (const std::shared_ptr<BarsObject> &bars : targets)
+      if (failed(startPart(op, warp, bars, part, started)))
+        return failure();
   }
   return machine.yield();
 }

@@ -75,6 +75,7 @@ static LogicalResult declareBars(frag::BarsOp op, Warp &warp) {
     auto bars = std::make_shared<BarsObject>();
     bars->name = op.getName().str();
     bars->op = op;
+    bars->cta = &warp.cta;
     bars->slots = type.getSlots();
     bars->lanes = type.getLanes();
     bars->bars.resize(size_t(bars->slots) * bars->lanes);
@@ -96,12 +97,14 @@ static LogicalResult declareBars(frag::BarsOp op, Warp &warp) {
 }
 
 static LogicalResult runInit(frag::InitOp op, Warp &warp) {
-  if (warp.index == 0)
+  if (warp.index == 0) {
+    Order known = warp.publish();
     for (mlir::Value value : op.getStorage()) {
       if (auto *bars = warp.interp->get(value).as<BarsObject>()) {
         for (MBar &bar : bars->bars) {
           bar.ready = true;
           bar.pending = bar.count;
+          bar.completed = known;
         }
         continue;
       }
@@ -112,6 +115,7 @@ static LogicalResult runInit(frag::InitOp op, Warp &warp) {
         return failure();
       std::memset(warp.cta.smem.data() + words.base, 0, bytes);
     }
+  }
   bool flag = false;
   return warp.machine.meet(warp, op, 0, warp.cta.warps.size(), flag);
 }
@@ -124,7 +128,7 @@ std::string attn::sim::describe(const BarsObject &bars, int32_t slot,
                                 int32_t lane) {
   std::string text = "slot " + std::to_string(slot) + " of bars '" + bars.name;
   text += bars.lanes > 1 ? "' lane " + std::to_string(lane) : "'";
-  return text;
+  return text + bars.cta->which();
 }
 
 /// Ends the phase if nothing is missing.
@@ -178,9 +182,9 @@ LogicalResult attn::sim::inPhase(Warp &warp, Operation *op,
   return warp.machine.violate(
       Verdict::Race, op,
       warp.name() + " counts for phase " + Twine(bar.phase) + " of " +
-          describe(bars, slot, lane) +
-          " and nothing orders it behind the end of phase " +
-          Twine(bar.phase - 1));
+          describe(bars, slot, lane) + " and nothing orders it behind " +
+          (bar.phase ? "the end of phase " + std::to_string(bar.phase - 1)
+                     : "its initialisation"));
 }
 
 LogicalResult attn::sim::arrive(Warp &warp, Operation *op, BarsObject &bars,
@@ -209,6 +213,8 @@ LogicalResult attn::sim::arrive(Warp &warp, Operation *op, BarsObject &bars,
   }
   if (failed(inPhase(warp, op, bars, slot, lane)))
     return failure();
+  if (bars.cta != &warp.cta && failed(visit(warp, *bars.cta, warp.access(op))))
+    return failure();
   bar.bytes += bytes;
   --bar.pending;
   bar.arriving.join(warp.publish());
@@ -220,9 +226,10 @@ LogicalResult attn::sim::arrive(Warp &warp, Operation *op, BarsObject &bars,
   return machine.yield();
 }
 
-LogicalResult attn::sim::landBytes(Cta &cta, Operation *op, BarsObject &bars,
+LogicalResult attn::sim::landBytes(Operation *op, BarsObject &bars,
                                    int32_t slot, int32_t phase, int64_t bytes,
                                    const Order &order) {
+  Cta &cta = *bars.cta;
   MBar &bar = bars.bars[slot * bars.lanes];
   if (bar.phase != phase)
     return cta.machine.violate(Verdict::ResourceError, op,
@@ -517,15 +524,22 @@ LogicalResult attn::sim::runHopperOp(Operation *op, Warp &warp, bool &known) {
   auto laneOf = [&](mlir::Value lane) {
     return lane ? int32_t(interp.getInt(lane)) : 0;
   };
+  auto arriveOf = [&](auto a) -> LogicalResult {
+    auto bars = interp.get(a.getBars()).template share<BarsObject>();
+    if (a.getCta())
+      bars = barsOf(warp, op, *bars, int32_t(interp.getInt(a.getCta())));
+    if (!bars)
+      return failure();
+    return arrive(warp, op, *bars, interp.getInt(a.getPos()),
+                  laneOf(a.getLane()), 0);
+  };
   if (auto a = dyn_cast<frag::MbarArriveOp>(op)) {
     if (a.getSync())
       warp.syncLanes();
-    return arrive(warp, op, interp.get<BarsObject>(a.getBars()),
-                  interp.getInt(a.getPos()), laneOf(a.getLane()), 0);
+    return arriveOf(a);
   }
   if (auto a = dyn_cast<frag::MbarArriveOneOp>(op))
-    return arrive(warp, op, interp.get<BarsObject>(a.getBars()),
-                  interp.getInt(a.getPos()), laneOf(a.getLane()), 0);
+    return arriveOf(a);
   if (auto a = dyn_cast<frag::MbarExpectOp>(op))
     return arrive(warp, op, interp.get<BarsObject>(a.getBars()),
                   interp.getInt(a.getPos()), 0, int32_t(a.getBytes()));
@@ -550,5 +564,9 @@ LogicalResult attn::sim::runHopperOp(Operation *op, Warp &warp, bool &known) {
     return nextWork(next, warp);
   if (auto done = dyn_cast<frag::NextWorkDoneOp>(op))
     return workDone(done, warp);
+  LogicalResult ran = runClusterOp(op, warp, known);
+  if (known)
+    return ran;
+  known = true;
   return runAsyncOp(op, warp, known);
 }

@@ -23,11 +23,11 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
   Machine &machine = warp.machine;
   auto bars = warp.interp->get(op.getBars()).share<BarsObject>();
   int32_t slot = bars->slotOf(warp.interp->getInt(op.getBarPos()));
-  int64_t bytes = op.getRing().getType().getSlotBytes();
-  machine.fibers.addAction([cta = &warp.cta, op, bars, slot, bytes,
-                            phase = bars->bars[slot * bars->lanes].phase] {
-    (void)landBytes(*cta, op, *bars, slot, phase, bytes, Order());
-  });
+  int64_t bytes = op.getBytes();
+  machine.fibers.addAction(
+      [op, bars, slot, bytes, phase = bars->bars[slot * bars->lanes].phase] {
+        (void)landBytes(op, *bars, slot, phase, bytes, Order());
+      });
   machine.onCopy(warp, op, machine.fibers.lastAction(), bytes);
   return machine.yield();
 }

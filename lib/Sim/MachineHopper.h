@@ -1,6 +1,7 @@
 //===- MachineHopper.h - barriers and agents of Hopper ----------*- C++ -*-===//
 //
-// Private to the machine of L3: what MachineBars.cpp and MachineAsync.cpp share.
+// Private to the machine of L3: what MachineBars.cpp, MachineAsync.cpp and
+// MachineCluster.cpp share.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_LIB_SIM_MACHINEHOPPER_H
@@ -26,9 +27,24 @@ mlir::LogicalResult arrive(Warp &warp, mlir::Operation *op, BarsObject &bars,
                            int64_t pos, int32_t lane, int64_t bytes);
 
 /// Bytes of a copy that was started in `phase` have landed.
-mlir::LogicalResult landBytes(Cta &cta, mlir::Operation *op, BarsObject &bars,
+mlir::LogicalResult landBytes(mlir::Operation *op, BarsObject &bars,
                               int32_t slot, int32_t phase, int64_t bytes,
                               const Order &order);
+
+/// The barriers of the CTA with number `rank` in the cluster of `warp`, at the
+/// place of `bars`; null with a verdict.
+std::shared_ptr<BarsObject> barsOf(Warp &warp, mlir::Operation *op,
+                                   const BarsObject &bars, int32_t rank);
+
+/// `warp` reaches `cta`, which must not have ended and must not end unordered.
+mlir::LogicalResult visit(Warp &warp, Cta &cta, const Access &by);
+
+/// The CTAs that a copy goes to, by their barriers; empty with a verdict.
+llvm::SmallVector<std::shared_ptr<BarsObject>> targetsOf(frag::TmaLoadOp op,
+                                                         Warp &warp);
+
+/// Rank and barrier of a cluster.  Sets `known` to false for any other op.
+mlir::LogicalResult runClusterOp(mlir::Operation *op, Warp &warp, bool &known);
 
 /// TMA, wgmma and their waits.  Sets `known` to false for any other op.
 mlir::LogicalResult runAsyncOp(mlir::Operation *op, Warp &warp, bool &known);

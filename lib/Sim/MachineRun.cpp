@@ -74,9 +74,9 @@ Order Warp::publish() {
   return known;
 }
 
-Cta::Cta(Machine &machine, int32_t index, size_t smemBytes)
-    : machine(machine), index(index), smem(smemBytes, 0xff), shadow(smemBytes) {
-}
+Cta::Cta(Machine &machine, Cluster &cluster, int32_t index, size_t smemBytes)
+    : machine(machine), cluster(cluster), index(index), smem(smemBytes, 0xff),
+      shadow(smemBytes) {}
 
 std::string Cta::place(size_t byte) const {
   for (const Storage &region : regions) {
@@ -86,9 +86,9 @@ std::string Cta::place(size_t byte) const {
     size_t slot = (byte - region.begin) / region.slotBytes;
     return "slot " + std::to_string(slot) + " of " +
            (region.kind == Storage::Tiles ? "ring" : "words") + " '" +
-           region.name + "'";
+           region.name + "'" + which();
   }
-  return "byte " + std::to_string(byte) + " of shared memory";
+  return "byte " + std::to_string(byte) + " of shared memory" + which();
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,9 +135,9 @@ LogicalResult Machine::violate(Verdict verdict, Operation *op,
   return failure();
 }
 
-LogicalResult Machine::report(const Warp &warp, Operation *op,
+LogicalResult Machine::report(const Warp &warp, const Cta &where, Operation *op,
                               const Conflict &conflict) {
-  std::string place = warp.cta.place(conflict.at), who = warp.name();
+  std::string place = where.place(conflict.at), who = warp.name();
   std::string other = conflict.other.op
                           ? (conflict.other.op->getName().getStringRef() +
                              " by " + actorName(conflict.other.actor))
@@ -186,21 +186,27 @@ LogicalResult Machine::read(Warp &warp, Operation *op, size_t begin,
                        " of shared memory but the kernel has " +
                        Twine(warp.cta.smem.size()));
   if (auto conflict = warp.cta.shadow.read(begin, bytes, by, warp.order))
-    return report(warp, op, *conflict);
+    return report(warp, warp.cta, op, *conflict);
   return success();
 }
 
 LogicalResult Machine::write(Warp &warp, Operation *op, size_t begin,
                              size_t bytes, const Access &by, bool same) {
+  return writeTo(warp, warp.cta, op, begin, bytes, by, same);
+}
+
+LogicalResult Machine::writeTo(Warp &warp, Cta &where, Operation *op,
+                               size_t begin, size_t bytes, const Access &by,
+                               bool same) {
   if (!options.values)
     return success();
-  if (begin + bytes > warp.cta.smem.size())
+  if (begin + bytes > where.smem.size())
     return violate(Verdict::ResourceError, op,
                    "writes byte " + Twine(begin + bytes) +
                        " of shared memory but the kernel has " +
-                       Twine(warp.cta.smem.size()));
-  if (auto conflict = warp.cta.shadow.write(begin, bytes, by, warp.order, same))
-    return report(warp, op, *conflict);
+                       Twine(where.smem.size()));
+  if (auto conflict = where.shadow.write(begin, bytes, by, warp.order, same))
+    return report(warp, where, op, *conflict);
   return success();
 }
 
@@ -338,6 +344,8 @@ void Machine::runWarp(Warp &warp) {
   }
   warp.ended = true;
   --warp.cta.live;
+  --warp.cta.cluster.live;
+  warp.cta.cluster.settle();
 }
 
 Report Machine::run() {
@@ -358,11 +366,33 @@ Report Machine::run() {
                 kernel.getLoc());
     return result;
   }
+  int32_t perCluster = kernel.getCluster();
+  if (options.ctas % perCluster) {
+    result.give(Verdict::NotRun,
+                "frag.kernel: launch has " + Twine(options.ctas) +
+                    " blocks which is not a multiple of the cluster of " +
+                    Twine(perCluster),
+                kernel.getLoc());
+    return result;
+  }
+  // Blank copies carry no order from one CTA to another.
+  if (perCluster != 1 && (options.timing || !options.values)) {
+    result.give(Verdict::NotRun,
+                "frag.kernel: clusters have no timing: cluster is " +
+                    Twine(perCluster) + " but must be 1",
+                kernel.getLoc());
+    return result;
+  }
   unsigned perCta = threads / layout::warpSize;
   warps = perCta * options.ctas;
   for (int32_t c = 0; c < options.ctas; ++c) {
-    ctas.push_back(std::make_unique<Cta>(*this, c, kernel.getSmem()));
+    if (c % perCluster == 0)
+      clusters.push_back(std::make_unique<Cluster>());
+    Cluster &cluster = *clusters.back();
+    ctas.push_back(std::make_unique<Cta>(*this, cluster, c, kernel.getSmem()));
     Cta &cta = *ctas.back();
+    cluster.ctas.push_back(&cta);
+    cluster.live += perCta;
     cta.live = perCta;
     unsigned registers = std::min(registerFile / threads / 8 * 8, 255u);
     cta.freeRegisters = 0;
@@ -440,14 +470,12 @@ void Machine::judge(Fibers::End end) {
 
 /// What every CTA must have brought to an end.
 void Machine::judgeEnd() {
-  for (const Access &agent : agents)
-    if (options.foresee && llvm::none_of(byActor, [&](Warp *warp) {
-          return warp->order.covers(agent.actor, agent.step);
-        }))
-      return result.give(Verdict::Race,
-                         agent.op->getName().getStringRef() +
-                             ": copy is not waited for before its CTA ends",
-                         agent.op->getLoc());
+  if (options.foresee)
+    for (auto &cta : ctas) {
+      judgeVisits(*cta);
+      if (!result.ok())
+        return;
+    }
   for (auto &cta : ctas)
     for (auto &bars : cta->bars)
       for (size_t i = 0; i < bars->bars.size(); ++i) {
@@ -455,7 +483,7 @@ void Machine::judgeEnd() {
         if (!bar.ready)
           continue;
         std::string where = "slot " + std::to_string(i / bars->lanes) +
-                            " of bars '" + bars->name + "'";
+                            " of bars '" + bars->name + "'" + cta->which();
         if (bar.bytes != 0)
           return result.give(Verdict::ResourceError,
                              "frag.bars: " + where + " ends with " +

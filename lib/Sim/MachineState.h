@@ -3,8 +3,9 @@
 // Private to the machine of L3 (include/attn/Sim/Machine.h).
 //
 //   Machine           all CTAs, the fibers, the report
-//     Cta             shared memory and its shadow, barriers, register file
-//       Warp          one fiber: an interpreter over 32 threads, its clock
+//     Cluster         CTAs that reach each other (MachineCluster.cpp)
+//       Cta           shared memory and its shadow, barriers, register file
+//         Warp        one fiber: an interpreter over 32 threads, its clock
 //
 // Rules of order, in terms of the clocks of Shadow.h:
 //
@@ -20,6 +21,8 @@
 //   an arrival, copy or warp that counts for phase n of an mbarrier, or for the
 //   n-th use of a named barrier, is ordered behind the end of the one before
 //   the end of phase n + 1 is ordered behind every wait for phase n
+//   the end of a CTA is ordered behind every copy into it, and behind the arrivals
+//   of other CTAs at its mbarriers
 //
 // Invariant: between two points where a fiber may stop a warp is atomic.
 //
@@ -39,6 +42,7 @@
 namespace attn::sim {
 
 struct Cta;
+struct Cluster;
 struct Warp;
 class Machine;
 
@@ -81,6 +85,7 @@ struct MBar {
 struct BarsObject : Object {
   std::string name;
   mlir::Operation *op = nullptr;
+  Cta *cta = nullptr;
   int32_t slots = 1, lanes = 1;
   size_t base = 0;
   std::vector<MBar> bars; ///< [slot][lane]
@@ -163,9 +168,10 @@ struct Warp {
 };
 
 struct Cta {
-  Cta(Machine &machine, int32_t index, size_t smemBytes);
+  Cta(Machine &machine, Cluster &cluster, int32_t index, size_t smemBytes);
 
   Machine &machine;
+  Cluster &cluster;
   int32_t index;
   std::vector<uint8_t> smem;
   Shadow shadow;
@@ -180,9 +186,29 @@ struct Cta {
   unsigned live = 0;
   /// The n-th product of a warpgroup, by its first warp.
   std::map<unsigned, std::vector<mlir::Operation *>> products;
+  /// What its end must lie behind, the youngest of each actor: copies into it,
+  /// and what other CTAs did to it.
+  struct Visit {
+    Access by;
+    bool foreign;
+  };
+  std::map<uint32_t, Visit> visits;
 
   /// "slot 1 of ring 'k'"
   std::string place(size_t byte) const;
+  /// " of cta 1" where several could be meant.
+  std::string which() const;
+  /// Number in its cluster.
+  int32_t rank() const;
+};
+
+/// CTAs that are neighbours in the launch.
+struct Cluster {
+  llvm::SmallVector<Cta *> ctas;
+  unsigned live = 0;          ///< warps that have not ended
+  std::shared_ptr<Turn> turn; ///< of its barrier
+  /// Goes on if all live warps have come.
+  void settle();
 };
 
 class Machine {
@@ -195,8 +221,8 @@ public:
   mlir::LogicalResult violate(Verdict verdict, mlir::Operation *op,
                               const llvm::Twine &message,
                               const Access *other = nullptr);
-  mlir::LogicalResult report(const Warp &warp, mlir::Operation *op,
-                             const Conflict &conflict);
+  mlir::LogicalResult report(const Warp &warp, const Cta &where,
+                             mlir::Operation *op, const Conflict &conflict);
   std::string actorName(uint32_t actor) const;
 
   //===--- memory ---------------------------------------------------------===//
@@ -204,6 +230,10 @@ public:
                            size_t bytes, const Access &by);
   mlir::LogicalResult write(Warp &warp, mlir::Operation *op, size_t begin,
                             size_t bytes, const Access &by, bool same = false);
+  /// Likewise, into the shared memory of any CTA.
+  mlir::LogicalResult writeTo(Warp &warp, Cta &where, mlir::Operation *op,
+                              size_t begin, size_t bytes, const Access &by,
+                              bool same = false);
   mlir::LogicalResult onGlobal(Warp &warp, mlir::Operation *op,
                                const char *address, unsigned bytes, bool write);
 
@@ -240,6 +270,7 @@ public:
   Scheduler &scheduler;
   Fibers fibers;
   Report result;
+  std::vector<std::unique_ptr<Cluster>> clusters;
   std::vector<std::unique_ptr<Cta>> ctas;
   std::vector<Warp *> byActor;
   uint32_t warps = 0;
@@ -254,6 +285,7 @@ private:
   void runWarp(Warp &warp);
   void judge(Fibers::End end);
   void judgeEnd();
+  void judgeVisits(const Cta &cta);
   std::string otherSide(const Waiter &waiter);
   uint64_t coins;
 };

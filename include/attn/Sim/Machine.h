@@ -14,10 +14,10 @@
 //
 // The order of a run is the order of every run: each arrival has one phase that it
 // can count for, and each wait one phase that it can see, or the run ends with a
-// verdict.  So one clean run of one CTA stands for all schedules of the same input:
-// they differ in the order of independent steps, and nothing reads what another
-// step may still change.  Launches of several CTAs differ in who takes which item
-// of a dynamic queue; a run stands for its own division.
+// verdict.  So one clean run of one CTA, or of one cluster, stands for all
+// schedules of the same input: they differ in the order of independent steps, and
+// nothing reads what another step may still change.  Launches of several differ in
+// who takes which item of a dynamic queue; a run stands for its own division.
 //
 // Invariant: a run is a function of kernel, inputs and (kind, seed); it ends
 // with a verdict and never aborts on a kernel that verifies.

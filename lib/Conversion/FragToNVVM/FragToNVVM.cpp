@@ -158,6 +158,13 @@ struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
     if (kernels.empty())
       return;
     for (frag::KernelOp kernel : kernels) {
+      // Ops that reach other CTAs are in no other kernel.
+      if (kernel.getCluster() != 1) {
+        kernel.emitOpError()
+            << "clusters are not built: cluster is "
+            << int32_t(kernel.getCluster()) << " but must be 1";
+        return signalPassFailure();
+      }
       if (failed(checkPlaced<SmemOp>(kernel, "ring")) ||
           failed(checkPlaced<BarsOp>(kernel, "barriers")) ||
           failed(checkPlaced<WordsOp>(kernel, "words")) ||

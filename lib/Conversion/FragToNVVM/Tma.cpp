@@ -71,6 +71,10 @@ struct TmaLoadLowering : OpConversionPattern<TmaLoadOp> {
     layout::Swizzle tile = swizzleOf(type);
     Value slot = slotAddress(e, type, adaptor.getRing().front(),
                              adaptor.getPos().front());
+    if (op.getFirst())
+      slot =
+          e.advance(slot, e.mul(adaptor.getFirst().front(),
+                                int64_t(tile.panelBytes() / tile.getRows())));
     Value barrier =
         slotOfBars(e, op.getBars().getType(), adaptor.getBars().front(),
                    adaptor.getBarPos().front());

@@ -141,3 +141,10 @@ frag.kernel @no_swizzle threads 128 smem 8192 params 200 {
   %v = frag.view_rows %q[%p] from %c0 : !ring -> !view
   frag.return
 }
+
+// -----
+
+// expected-error @below {{clusters are not built: cluster is 2 but must be 1}}
+frag.kernel @cluster threads 32 smem 0 params 200 cluster = 2 {
+  frag.return
+}

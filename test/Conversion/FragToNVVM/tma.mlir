@@ -34,3 +34,24 @@ frag.kernel @load threads 32 smem 65552 params 640 {
   }
   frag.return
 }
+
+// Rows of a slot: the target moves on by 128 bytes a row, in both panels.
+// CHECK-LABEL: llvm.func @rows(
+// CHECK: %[[ROW:.*]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK: %[[ROWBYTES:.*]] = llvm.mlir.constant(128 : i32) : i32
+// CHECK: %[[AT:.*]] = llvm.mul %{{.*}}, %[[ROWBYTES]]
+// CHECK: llvm.getelementptr %{{.*}}[%[[AT]]]
+// CHECK: cp.async.bulk.tensor.4d
+// CHECK: llvm.getelementptr %{{.*}}[16384]
+// CHECK: cp.async.bulk.tensor.4d
+frag.kernel @rows threads 32 smem 65552 params 640 {
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head", "batch"] pack 1 promotion 128 : !frag.tmap<64x64x1x1xbf16, swizzle = 128>
+  %r = frag.smem "k" at 0 : !ring
+  %b = frag.bars "b" at 65536 count 1 : !bars
+  %p = frag.pos phase 0 : !frag.pos<slots = 2>
+  %x = frag.cta_id
+  frag.elect {
+    frag.tma_load %t(%x, %x, %x) into %r[%p] from %x on %b[%p] : !frag.tmap<64x64x1x1xbf16, swizzle = 128>, !ring, !bars
+  }
+  frag.return
+}

@@ -417,3 +417,24 @@ frag.kernel @map_over_param threads 128 smem 0 params 640 {
   %k = frag.tmap "k" at 256 dims ["dim", "token", "head"] pack 1 promotion 128 : !tmap
   frag.return
 }
+
+// -----
+
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 2>
+!half = !frag.tmap<64x8x1x1xbf16, swizzle = 128>
+!bars = !frag.bars<slots = 2>
+!pos = !frag.pos<slots = 2>
+frag.kernel @multicast threads 32 smem 4112 params 384 cluster = 2 {
+  %c0 = arith.constant 0 : i32
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head", "batch"] pack 1 promotion 128 : !half
+  %k = frag.smem "k" at 0 : !ring
+  %full = frag.bars "full" at 4096 count 1 : !bars
+  %p = frag.pos phase 0 : !pos
+  frag.init %full : !bars
+  frag.elect {
+    // expected-error @+1 {{expects 1024 bytes but the copies beside it bring 2048}}
+    frag.mbar_expect %full[%p] bytes 1024 : !bars
+    frag.tma_load %t(%c0, %c0, %c0) into %k[%p] from %c0 on %full[%p] multicast 3 : !half, !ring, !bars
+  }
+  frag.return
+}

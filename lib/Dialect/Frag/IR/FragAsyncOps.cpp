@@ -62,6 +62,16 @@ LogicalResult TmapOp::verify() {
   return success();
 }
 
+int64_t TmaLoadOp::getRows() {
+  TmapType type = getTmap().getType();
+  return type.getBoxBytes() / (type.getBox()[0] * bytesOf(type.getElement()));
+}
+
+int64_t TmaLoadOp::getBytes() {
+  return getTmap().getType().getBoxBytes() *
+         swizzleOf(getRing().getType()).panels();
+}
+
 LogicalResult TmaLoadOp::verify() {
   TmapType tmap = getTmap().getType();
   RingType ring = getRing().getType();
@@ -81,7 +91,12 @@ LogicalResult TmaLoadOp::verify() {
     return emitOpError() << "innermost box has " << tmap.getBox()[0]
                          << " columns but a panel of the ring "
                          << swizzle.panelCols();
-  if (tmap.getBoxBytes() != int64_t(swizzle.panelBytes()))
+  if (getFirst() &&
+      (tmap.getBoxBytes() > int64_t(swizzle.panelBytes()) || getRows() % 8))
+    return emitOpError() << "box has " << getRows() << " rows but a slot "
+                         << ring.getRows()
+                         << ", and a part of it a multiple of 8";
+  if (!getFirst() && tmap.getBoxBytes() != int64_t(swizzle.panelBytes()))
     return emitOpError() << "box has " << tmap.getBoxBytes()
                          << " bytes but a panel of the ring "
                          << swizzle.panelBytes();

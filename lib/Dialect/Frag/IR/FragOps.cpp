@@ -45,15 +45,41 @@ LogicalResult KernelOp::verify() {
     if (registers.getInt() < 16 || registers.getInt() > 255)
       return emitOpError() << "allows " << registers.getInt()
                            << " registers a thread but 16 to 255 are possible";
+  int32_t cluster = getCluster();
+  if (cluster != 1 && cluster != 2 && cluster != 4 && cluster != 8)
+    return emitOpError() << "has a cluster of " << cluster
+                         << " CTAs (known: 1, 2, 4, 8)";
   Block &body = getBody().front();
   if (body.empty() || !isa<ReturnOp>(body.back()))
     return emitOpError() << "body must end with frag.return";
   return success();
 }
 
+/// What reaches beyond the own CTA needs a cluster, and only CTAs that are in it.
+static LogicalResult verifyCluster(Operation *op, int32_t cluster) {
+  std::optional<uint32_t> mask;
+  bool reaches = isa<ClusterRankOp, ClusterSyncOp>(op);
+  if (auto arrive = dyn_cast<MbarArriveOp>(op))
+    reaches = bool(arrive.getCta());
+  else if (auto arrive = dyn_cast<MbarArriveOneOp>(op))
+    reaches = bool(arrive.getCta());
+  else if (auto load = dyn_cast<TmaLoadOp>(op))
+    mask = load.getMulticast();
+  if ((reaches || mask) && cluster == 1)
+    return op->emitOpError()
+           << "reaches other CTAs but the kernel has a cluster of 1";
+  if (mask && (*mask == 0 || *mask >> cluster))
+    return op->emitOpError()
+           << "multicast mask is " << *mask << " but a cluster of " << cluster
+           << " has 1 to " << (1u << cluster) - 1;
+  return success();
+}
+
 LogicalResult KernelOp::verifyRegions() {
   int32_t threads = getThreads();
   WalkResult result = walk([&](Operation *op) {
+    if (failed(verifyCluster(op, getCluster())))
+      return WalkResult::interrupt();
     // Layouts cover the threads that run the op: the CTA or a role's replica.
     int32_t warps = warpsAt(op);
     for (Type type : op->getResultTypes()) {

@@ -221,6 +221,12 @@ LogicalResult MbarArriveOneOp::verify() {
   return verifyLane(*this, getBars().getType(), bool(getLane()));
 }
 
+LogicalResult ClusterSyncOp::verify() {
+  if ((*this)->getParentOfType<ElectOp>())
+    return emitOpError() << "is for whole warps and must not be in frag.elect";
+  return success();
+}
+
 LogicalResult MbarExpectOp::verify() {
   // The counter of a phase's bytes has 20 bits.
   if (int32_t(getBytes()) < 0 || int32_t(getBytes()) >= 1 << 20)

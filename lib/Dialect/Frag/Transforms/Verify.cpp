@@ -209,13 +209,15 @@ private:
     return failure(result.wasInterrupted());
   }
 
-  /// The bytes of an expectation are those of the copies beside it.
+  /// The bytes of an expectation are those of the copies beside it.  Each CTA in
+  /// the mask of a copy starts one too, for its own part.
   LogicalResult checkExpect(MbarExpectOp expect) {
     int64_t bytes = 0;
     for (auto copy : expect->getBlock()->getOps<TmaLoadOp>())
       if (copy.getBars() == expect.getBars() &&
           copy.getBarPos() == expect.getPos())
-        bytes += copy.getRing().getType().getSlotBytes();
+        bytes +=
+            copy.getBytes() * llvm::popcount(copy.getMulticast().value_or(1));
     if (bytes != int32_t(expect.getBytes()))
       return expect.emitOpError()
              << "expects " << int32_t(expect.getBytes())
