@@ -146,6 +146,7 @@ def flex(q, k, v, mask, score, window):
 
     block_mask = None if mask == "dense" else create_block_mask(visible, None, None, tokens, tokens,
                                                                 device="cuda")
+    torch._dynamo.reset()  # or it stops compiling after a few shapes
     compiled = torch.compile(flex_attention, dynamic=False)
     modifier = {"plain": None, "softcap": softcap, "alibi": alibi}[score]
     return lambda: compiled(q, k, v, score_mod=modifier, block_mask=block_mask)
