@@ -48,7 +48,7 @@ attn.kernel @score(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm
 // CHECK-SAME:        place = {default = "compute", load_kv = "load", load_query = "load"},
 // CHECK-SAME:        agents = {load_kv = "tma", load_query = "tma", pv = "mma", qk = "mma"}, atoms = {pv = "wgmma.m64n128k16", qk = "wgmma.m64n128k16"},
 // CHECK-SAME:        channels = {k = 2 : i32, q = 2 : i32, v = 2 : i32, verdict = 3 : i32, work = 2 : i32}, skew = {pv = 1 : i32},
-// CHECK-SAME:        handover = "none", persist = "dynamic", unroll = 1>>
+// CHECK-SAME:        handover = "ring", persist = "static", unroll = 1>>
 // What follows from tile_k follows it.
 // TILE-LABEL: attn.kernel @roles(
 // TILE-SAME:    tile_k = 32

@@ -36,6 +36,8 @@ SAME = [
     ("lowered for sm_90a: depth less of channel *", "a ring of one slot less: later, not otherwise"),
     ("lowered for sm_90a: swap visits of channel 'q'",
      "Q and the first block of K are copied in either order: the product waits for both"),
+    ("lowered for sm_90a: late mbar_wait '?.full'",
+     "what it moved behind is the replica's turn; the product still lies behind both"),
     ("lowered for sm_90a: drop st_words 'verdict'",
      "a replica writes its word before each arrival, whether it failed or not"),
 ]
