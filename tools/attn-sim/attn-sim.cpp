@@ -275,6 +275,16 @@ int main(int argc, char **argv) {
       input.scale = scales[n % scales.size()];
     inputs.push_back(std::move(input));
   }
+  if (seeds < 0)
+    return refuse("--seeds is " + llvm::Twine(int(seeds)) + " but the least is 0");
+  if (kvHeads < 0)
+    return refuse("--kv-heads is " + llvm::Twine(int(kvHeads)) +
+                  " but the least is 0");
+  if (!dtype.empty() && !llvm::is_contained({"f32", "f16", "bf16"}, StringRef(dtype)))
+    return refuse("unknown element type " + dtype + " (known: f32, f16, bf16)");
+  for (double scale : scales)
+    if (!std::isfinite(scale))
+      return refuse("--scale is " + std::to_string(scale) + " but must be finite");
   options.target = target;
   std::vector<sim::ScheduleKind> kinds;
   for (const std::string &text : schedules)
@@ -319,6 +329,11 @@ int main(int argc, char **argv) {
                   llvm::Twine(inputs.size()));
   options.batch = inputs.front().batch;
   options.scale = inputs.front().scale;
+  if (lowered && !timing && (failCheck || forceExact) &&
+      levelOf(*lowered) == "frag")
+    return refuse("--fail-check and --force-exact decide at the levels above "
+                  "frag; a kernel of level frag redoes what its data fails: "
+                  "give a large --scale");
   if (timing)
     return runTiming(*source, lowered ? *lowered : nullptr, options);
   if (mutants)
