@@ -276,15 +276,18 @@ int main(int argc, char **argv) {
     inputs.push_back(std::move(input));
   }
   if (seeds < 0)
-    return refuse("--seeds is " + llvm::Twine(int(seeds)) + " but the least is 0");
+    return refuse("--seeds is " + llvm::Twine(int(seeds)) +
+                  " but the least is 0");
   if (kvHeads < 0)
     return refuse("--kv-heads is " + llvm::Twine(int(kvHeads)) +
                   " but the least is 0");
-  if (!dtype.empty() && !llvm::is_contained({"f32", "f16", "bf16"}, StringRef(dtype)))
+  if (!dtype.empty() &&
+      !llvm::is_contained({"f32", "f16", "bf16"}, StringRef(dtype)))
     return refuse("unknown element type " + dtype + " (known: f32, f16, bf16)");
   for (double scale : scales)
     if (!std::isfinite(scale))
-      return refuse("--scale is " + std::to_string(scale) + " but must be finite");
+      return refuse("--scale is " + std::to_string(scale) +
+                    " but must be finite");
   options.target = target;
   std::vector<sim::ScheduleKind> kinds;
   for (const std::string &text : schedules)

@@ -118,6 +118,18 @@ struct MbarWaitLowering : OpConversionPattern<MbarWaitOp> {
   }
 };
 
+/// Lane 0 arrives once at the barrier of an op's position and lane.
+template <class OpT>
+void arriveByFirstLane(
+    Emitter &e, OpT op,
+    typename OpT::template GenericAdaptor<ArrayRef<ValueRange>> adaptor) {
+  Value lane = op.getLane() ? adaptor.getLane().front() : Value();
+  Value bar = slotOfBars(e, op.getBars().getType(), adaptor.getBars().front(),
+                         adaptor.getPos()[0], lane);
+  e.assembly("@$0 mbarrier.arrive.shared::cta.b64 _, [$1];", "b,r",
+             {e.isFirstLane(), e.sharedAddress(bar)});
+}
+
 struct MbarArriveLowering : OpConversionPattern<MbarArriveOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -126,11 +138,7 @@ struct MbarArriveLowering : OpConversionPattern<MbarArriveOp> {
     Emitter e(rewriter, op.getLoc());
     if (op.getSync())
       e.syncWarp();
-    Value lane = op.getLane() ? adaptor.getLane().front() : Value();
-    Value bar = slotOfBars(e, op.getBars().getType(), adaptor.getBars().front(),
-                           adaptor.getPos()[0], lane);
-    e.assembly("@$0 mbarrier.arrive.shared::cta.b64 _, [$1];", "b,r",
-               {e.isFirstLane(), e.sharedAddress(bar)});
+    arriveByFirstLane(e, op, adaptor);
     rewriter.eraseOp(op);
     return success();
   }
@@ -142,11 +150,7 @@ struct MbarArriveOneLowering : OpConversionPattern<MbarArriveOneOp> {
   matchAndRewrite(MbarArriveOneOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Emitter e(rewriter, op.getLoc());
-    Value lane = op.getLane() ? adaptor.getLane().front() : Value();
-    Value bar = slotOfBars(e, op.getBars().getType(), adaptor.getBars().front(),
-                           adaptor.getPos()[0], lane);
-    e.assembly("@$0 mbarrier.arrive.shared::cta.b64 _, [$1];", "b,r",
-               {e.isFirstLane(), e.sharedAddress(bar)});
+    arriveByFirstLane(e, op, adaptor);
     rewriter.eraseOp(op);
     return success();
   }
