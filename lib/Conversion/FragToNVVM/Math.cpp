@@ -4,6 +4,7 @@
 //   log2(x)  -> lg2.approx              log(x)  -> lg2(x) * ln 2
 //   tanh(x)  -> 1 - 2 rcp(ex2(2 x log2 e) + 1), a polynomial near 0
 //   sin, cos -> reduced to [-pi, pi], then the approximation
+//   1 / y    -> rcp.approx.ftz (1 ulp)
 //   x / y    -> x * (1 / y) with 1 / y before the map if y is uniform,
 //               else div.full (2 ulp)
 //
@@ -87,6 +88,8 @@ static Value emitDivision(FloatEmitter &e, arith::DivFOp op) {
     constant = dyn_cast<FloatAttr>(known.getValue());
   if (constant)
     return e.mul(x, e.f32(1.0f / constant.getValue().convertToFloat()));
+  if (matchPattern(x, m_OneFloat()))
+    return e.rcp(y);
   if (!map || map.getBody().isAncestor(y.getParentRegion()))
     return e.div(x, y);
   OpBuilder::InsertionGuard guard(e.b);

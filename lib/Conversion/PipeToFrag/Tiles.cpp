@@ -161,15 +161,40 @@ LogicalResult KernelLowering::convert(FinishOp op) {
              yield.push_back(s.mulF(w.a, inverse(s, sum)));
              yield.push_back(logOf(s, w.top, sum));
            });
-  Value o = at(op.getO());
+  auto o = cast<TypedValue<frag::RegType>>(at(op.getO()));
+  Value factor = factorAndLse[0];
+  Location loc = op.getLoc();
+  Value scaled = map(o.getType(), {o, factor}, loc,
+                     [](Scalars &s, ValueRange x, auto &yield) {
+                       yield.push_back(s.mulF(x[0], x[1]));
+                     });
   // A row without a key is exactly 0 even if O holds a NaN of another row's V.
-  mapping.map(op.getTile(),
-              map(o.getType(), {o, factorAndLse[0]}, op.getLoc(),
-                  [](Scalars &s, ValueRange x, auto &yield) {
-                    Value zero = s.f32(0);
-                    Value none = s.cmpF(arith::CmpFPredicate::OEQ, x[1], zero);
-                    yield.push_back(s.select(none, zero, s.mulF(x[0], x[1])));
-                  }));
+  // Such rows are rare, so a warp without one does not select.
+  auto isEmpty = [](Scalars &s, Value factor) {
+    return s.cmpF(arith::CmpFPredicate::OEQ, factor, s.f32(0));
+  };
+  Value empty = map(vecType(o.getType().getRows(), b.getI1Type()), factor, loc,
+                    [&](Scalars &s, ValueRange x, auto &yield) {
+                      yield.push_back(isEmpty(s, x[0]));
+                    });
+  Value some = frag::AnyOp::create(b, loc, b.getI1Type(), empty,
+                                   frag::VoteScope::Warp, IntegerAttr(),
+                                   Value());
+  auto branch = scf::IfOp::create(b, loc, TypeRange{o.getType()}, some,
+                                  /*withElseRegion=*/true);
+  OpBuilder other = branch.getElseBodyBuilder();
+  scf::YieldOp::create(other, loc, scaled);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Value zeroed = map(o.getType(), {scaled, factor}, loc,
+                       [&](Scalars &s, ValueRange x, auto &yield) {
+                         yield.push_back(
+                             s.select(isEmpty(s, x[1]), s.f32(0), x[0]));
+                       });
+    scf::YieldOp::create(b, loc, zeroed);
+  }
+  mapping.map(op.getTile(), branch.getResult(0));
   mapping.map(op.getRowLse(), factorAndLse[1]);
   return success();
 }
