@@ -71,8 +71,8 @@ int32_t attn::plan::cutSections(const RequestLoad *loads, int32_t batch,
   Cutter cut{loads, order, kvHeads, sections};
   // Two neighbours always exceed the budget together, so there are at most
   // 2 total / budget + 2 sections.
-  double budget = std::max(kShareOfL2 * double(l2Bytes),
-                           2 * total / (kMaxSections - 2));
+  double budget =
+      std::max(kShareOfL2 * double(l2Bytes), 2 * total / (kMaxSections - 2));
   if (l2Bytes == 0 || total <= budget) {
     cut.push(0, batch, 0, kvHeads);
     return cut.count;

@@ -45,8 +45,9 @@ LogicalResult attn::sim::runBlankOp(Operation *op, Warp &warp, bool &known) {
     return warp.machine.yield();
   }
   if (isa<frag::MapOp, frag::SplatOp, frag::KeepColumnsOp, frag::ReduceRowOp,
-          frag::ReduceQuadOp, frag::PackOp, frag::QuadTransposeOp, frag::LoadOp, frag::LoadVecOp,
-          frag::LdmatrixOp, frag::MmaOp, frag::WgmmaWaitOp>(op)) {
+          frag::ReduceQuadOp, frag::PackOp, frag::QuadTransposeOp, frag::LoadOp,
+          frag::LoadVecOp, frag::LdmatrixOp, frag::MmaOp, frag::WgmmaWaitOp>(
+          op)) {
     for (mlir::Value result : op->getResults())
       interp.set(result, Datum(blank));
     return success();

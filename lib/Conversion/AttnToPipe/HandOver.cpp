@@ -70,7 +70,10 @@ struct HandOver : attn::impl::PipeHandOverBase<HandOver> {
       roles.getBodies()[compute].walk([&](scf::ForOp loop) {
         if (!loop->hasAttr(passesAttr))
           return;
-        OpBuilder b(loop.getBody()->getTerminator());
+        // Where a visit has its QK: the V of this block may come only when the
+        // others have used its K.
+        Operation *k = *loop.getBody()->getOps<pipe::ReleaseOp>().begin();
+        OpBuilder b(k->getNextNode());
         pipe::TakeTurnOp::create(b, loop.getLoc());
         pipe::PassTurnOp::create(b, loop.getLoc());
       });

@@ -40,9 +40,9 @@ private:
   OpBuilder b;
   Location loc;
 
-  llvm::SetVector<Value> borders;       ///< of the block, in no order
-  llvm::SetVector<Operation *> slice;   ///< what they follow from
-  IRMapping own;                        ///< the part's values
+  llvm::SetVector<Value> borders;     ///< of the block, in no order
+  llvm::SetVector<Operation *> slice; ///< what they follow from
+  IRMapping own;                      ///< the part's values
 };
 } // namespace
 

@@ -293,11 +293,12 @@ void Splitter::sinkIntoVisits() {
 /// Blocks shorter than an item are not all seen by all replicas.
 void Splitter::narrowToReplica() {
   pipe::RoleAttr compute = roleOf("default");
-  if (compute.getReplicas() == 1 || tileK >= tileQ)
+  auto rows = item->getOps<RowMapOp>();
+  if (compute.getReplicas() == 1 || tileK >= tileQ || rows.empty())
     return;
   Region &body = roles.getBodies()[roles.indexOf(compute.getName())];
-  narrowVisits(chain, visits, *item->getOps<RowMapOp>().begin(),
-               body.front().getArgument(0), tileQ / compute.getReplicas());
+  narrowVisits(chain, visits, *rows.begin(), body.front().getArgument(0),
+               tileQ / compute.getReplicas());
 }
 
 //===----------------------------------------------------------------------===//
@@ -557,8 +558,9 @@ void Splitter::buildCompute() {
   after->getOperations().splice(after->end(), item->getOperations());
   // A verdict may be what the next words wait for; results are not.
   Operation *behind = visits;
-  for (auto verdict : after->getOps<pipe::SendOp>())
-    behind = verdict;
+  for (Operation &op : *after)
+    if (isa<pipe::SendOp>(op) || op.hasAttr(passesAttr))
+      behind = op.isBeforeInBlock(behind) ? behind : &op;
   b.setInsertionPointAfter(behind);
   auto next = pipe::RecvOp::create(b, loc, workChannel);
   b.setInsertionPointToEnd(after);

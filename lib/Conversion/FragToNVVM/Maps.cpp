@@ -251,10 +251,9 @@ struct KeepColumnsLowering : OpConversionPattern<KeepColumnsOp> {
       if (!lo.empty())
         kept = arith::AndIOp::create(rewriter, op.getLoc(), kept,
                                      is(arith::CmpIPredicate::sle, lo[row]));
-      results[0].push_back(
-          arith::SelectOp::create(rewriter, op.getLoc(), kept,
-                                  elementOf(e, type, adaptor.getTile(), reg),
-                                  fill));
+      results[0].push_back(arith::SelectOp::create(
+          rewriter, op.getLoc(), kept,
+          elementOf(e, type, adaptor.getTile(), reg), fill));
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();

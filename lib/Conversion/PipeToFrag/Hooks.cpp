@@ -68,7 +68,8 @@ LogicalResult KernelLowering::convert(ApplyScoreOp op) {
   Value tile = at(op.getTile()), scale = at(op.getScale()), k0 = at(op.getK0());
   SmallVector<Value> inputs = {tile};
   // Arguments of the hook: s, b, h, q, k.
-  bool needHead = readsArgument(hook, 2) && rows.pack > 1, needPos = readsArgument(hook, 3);
+  bool needHead = readsArgument(hook, 2) && rows.pack > 1,
+       needPos = readsArgument(hook, 3);
   if (needHead)
     inputs.push_back(rows.queryHeads);
   if (needPos)

@@ -54,7 +54,8 @@ LogicalResult KernelLowering::maskElements(ApplyMaskOp op, HookOp hook) {
   Value tile = at(op.getTile()), k0 = at(op.getK0()), kv1 = at(op.getKv1());
   SmallVector<Value> inputs = {tile};
   // Arguments of the hook: b, h, q, k.
-  bool needHead = readsArgument(hook, 1) && rows.pack > 1, needPos = readsArgument(hook, 2);
+  bool needHead = readsArgument(hook, 1) && rows.pack > 1,
+       needPos = readsArgument(hook, 2);
   if (needHead)
     inputs.push_back(rows.queryHeads);
   if (needPos)

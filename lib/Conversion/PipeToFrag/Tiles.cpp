@@ -177,9 +177,9 @@ LogicalResult KernelLowering::convert(FinishOp op) {
                     [&](Scalars &s, ValueRange x, auto &yield) {
                       yield.push_back(isEmpty(s, x[0]));
                     });
-  Value some = frag::AnyOp::create(b, loc, b.getI1Type(), empty,
-                                   frag::VoteScope::Warp, IntegerAttr(),
-                                   Value());
+  Value some =
+      frag::AnyOp::create(b, loc, b.getI1Type(), empty, frag::VoteScope::Warp,
+                          IntegerAttr(), Value());
   auto branch = scf::IfOp::create(b, loc, TypeRange{o.getType()}, some,
                                   /*withElseRegion=*/true);
   OpBuilder other = branch.getElseBodyBuilder();
@@ -187,11 +187,11 @@ LogicalResult KernelLowering::convert(FinishOp op) {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    Value zeroed = map(o.getType(), {scaled, factor}, loc,
-                       [&](Scalars &s, ValueRange x, auto &yield) {
-                         yield.push_back(
-                             s.select(isEmpty(s, x[1]), s.f32(0), x[0]));
-                       });
+    Value zeroed =
+        map(o.getType(), {scaled, factor}, loc,
+            [&](Scalars &s, ValueRange x, auto &yield) {
+              yield.push_back(s.select(isEmpty(s, x[1]), s.f32(0), x[0]));
+            });
     scf::YieldOp::create(b, loc, zeroed);
   }
   mapping.map(op.getTile(), branch.getResult(0));

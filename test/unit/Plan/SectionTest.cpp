@@ -27,9 +27,8 @@ Cut cut(const std::vector<RequestLoad> &loads, int32_t kvHeads, uint64_t l2,
   Cut c;
   c.order.resize(loads.size());
   c.sections.resize(kMaxSections);
-  int32_t count =
-      cutSections(loads.data(), int32_t(loads.size()), kvHeads, l2, workers,
-                  c.order.data(), c.sections.data());
+  int32_t count = cutSections(loads.data(), int32_t(loads.size()), kvHeads, l2,
+                              workers, c.order.data(), c.sections.data());
   EXPECT_LE(count, kMaxSections);
   c.sections.resize(count);
   return c;
@@ -38,16 +37,17 @@ Cut cut(const std::vector<RequestLoad> &loads, int32_t kvHeads, uint64_t l2,
 std::string text(const Cut &c) {
   std::string s;
   for (const Section &x : c.sections)
-    s += "[" + std::to_string(x.rank0) + "," + std::to_string(x.rank1) + ") x [" +
-         std::to_string(x.head0) + "," + std::to_string(x.head1) + ") ";
+    s += "[" + std::to_string(x.rank0) + "," + std::to_string(x.rank1) +
+         ") x [" + std::to_string(x.head0) + "," + std::to_string(x.head1) +
+         ") ";
   return s;
 }
 
 /// Causal self-attention of `tokens` tokens in tiles of 128, as a load.
 RequestLoad causalLoad(int32_t tokens, int32_t heads, double bytesOfToken) {
   double tiles = tokens / 128;
-  return {tokens * bytesOfToken * heads,
-          heads * 128 * tiles * (tiles + 1) / 2, double(tokens)};
+  return {tokens * bytesOfToken * heads, heads * 128 * tiles * (tiles + 1) / 2,
+          double(tokens)};
 }
 
 } // namespace
@@ -73,7 +73,8 @@ TEST(CutSections, LongestRequestsFirst) {
                causalLoad(1024, 8, 512), causalLoad(2048, 8, 512)},
               8, 60 * kMiB, 1);
   EXPECT_EQ(c.order, (std::vector<int32_t>{1, 3, 0, 2}));
-  EXPECT_EQ(text(c), "[0,1) x [0,2) [0,1) x [2,5) [0,1) x [5,8) [1,4) x [0,8) ");
+  EXPECT_EQ(text(c),
+            "[0,1) x [0,2) [0,1) x [2,5) [0,1) x [5,8) [1,4) x [0,8) ");
 }
 
 TEST(CutSections, WhatFitsIsOneInTheOrderOfTheBatch) {
@@ -115,8 +116,7 @@ TEST(CutSections, RandomLoadsAreCovered) {
     Cut c = cut(loads, heads, l2, workers);
     std::set<std::pair<int32_t, int32_t>> seen;
     for (const Section &s : c.sections) {
-      ASSERT_TRUE(s.rank1 - s.rank0 == 1 ||
-                  (s.head0 == 0 && s.head1 == heads));
+      ASSERT_TRUE(s.rank1 - s.rank0 == 1 || (s.head0 == 0 && s.head1 == heads));
       for (int32_t rank = s.rank0; rank < s.rank1; ++rank)
         for (int32_t head = s.head0; head < s.head1; ++head)
           ASSERT_TRUE(seen.insert({c.order[rank], head}).second);
