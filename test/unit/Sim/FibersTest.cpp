@@ -184,7 +184,8 @@ TEST(Verdict, PlacesArePrinted) {
 TEST(Verdict, Names) {
   std::set<std::string> names;
   for (Verdict v : {Verdict::Correct, Verdict::WrongValues, Verdict::Race,
-                    Verdict::Deadlock, Verdict::ResourceError, Verdict::NotRun})
+                    Verdict::Deadlock, Verdict::NoEnd, Verdict::ResourceError,
+                    Verdict::NotRun})
     names.insert(nameOf(v).str());
   EXPECT_EQ(names.size(), 6u);
   for (ScheduleKind kind : {ScheduleKind::RoundRobin, ScheduleKind::Random,
