@@ -43,9 +43,10 @@ def specialisations(problem, target, out, schedule=""):
                              "--batch=q=1;kv=1"], capture_output=True, text=True)
     schedules = [row["schedule"] for row in csv.DictReader(listed.stdout.splitlines())]
     data = open(bundle, "rb").read()
-    # A bundle is written back to front.
-    texts = [data[m.start():data.index(b"\0", m.start())].decode()
+    # A bundle is written back to front; text has no end but its last brace.
+    parts = [data[m.start():data.index(b"\0", m.start())]
              for m in re.finditer(rb"\.version \d", data)][::-1]
+    texts = [part[:part.rindex(b"\n}") + 3].decode() for part in parts]
     pairs = list(zip(schedules, texts, strict=True))
     for name, text in pairs:
         found = int(re.search(r"\.reqntid (\d+)", text)[1])

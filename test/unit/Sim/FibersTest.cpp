@@ -187,7 +187,7 @@ TEST(Verdict, Names) {
                     Verdict::Deadlock, Verdict::NoEnd, Verdict::ResourceError,
                     Verdict::NotRun})
     names.insert(nameOf(v).str());
-  EXPECT_EQ(names.size(), 6u);
+  EXPECT_EQ(names.size(), 7u);
   for (ScheduleKind kind : {ScheduleKind::RoundRobin, ScheduleKind::Random,
                             ScheduleKind::Adversarial})
     EXPECT_EQ(parseScheduleKind(nameOf(kind)), kind);
