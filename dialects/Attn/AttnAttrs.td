@@ -66,6 +66,8 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
     - `kv_order`: visiting order of the blocks;
     - `softmax`, `limit`: row reference of the exponential, and the exponent limit
       of the frozen check;
+    - `exp2_fma`: how many of 16 columns of a block have their exponentials
+      computed on the FMA pipe while the reference is frozen, 0 to 16;
     - `fold_scale`: the scale is a factor of the exponent (requires scale > 0);
     - `p_type`: element type in which P enters the second product;
     - `v_tail`: how rows of V past the slice become 0 (`zero_fill`, `zero_rows`,
@@ -76,6 +78,7 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
   let parameters = (ins "int32_t":$tile_q, "int32_t":$tile_k, "int32_t":$pack,
                     "::attn::KVOrder":$kv_order,
                     "::attn::SoftmaxKind":$softmax, "int32_t":$limit,
+                    DefaultValuedParameter<"int32_t", "0">:$exp2_fma,
                     Attn_Bool:$fold_scale, "::mlir::Type":$p_type,
                     "::mlir::StringAttr":$v_tail, "::mlir::StringAttr":$merge,
                     "::mlir::StringAttr":$epilogue, "::mlir::Attribute":$pipe);

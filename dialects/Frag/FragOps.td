@@ -126,6 +126,9 @@ def Frag_MapOp : Frag_Op<"map", [Pure, SingleBlock]> {
     operand, then row: i32, and col: i32 if there is a tile.  The region is pure and
     may use uniform scalars from above.  Hooks end here.
 
+    With `exp2_fma = n`, n of every 16 columns of a thread, evenly spread, have
+    their `math.exp2` computed on the FMA pipe (include/attn/Target/Exp2.h).
+
     ```mlir
     frag.kernel @k threads 32 smem 0 params 200 {
       %c = arith.constant 2.0 : f32
@@ -139,7 +142,7 @@ def Frag_MapOp : Frag_Op<"map", [Pure, SingleBlock]> {
     }
     ```
   }];
-  let arguments = (ins Variadic<Frag_Tile>:$inputs);
+  let arguments = (ins Variadic<Frag_Tile>:$inputs, OptionalAttr<I32Attr>:$exp2_fma);
   let results = (outs Variadic<Frag_Tile>:$results);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;

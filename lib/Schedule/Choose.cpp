@@ -55,6 +55,9 @@ bool ProblemFacts::of(KernelOp kernel, ProblemFacts &facts,
       facts.hookValues.rows += values.rows;
       facts.hookValues.columns += values.columns;
     }
+  facts.scoreWork = {};
+  if (HookOp hook = variant.getHook(HookKind::Score))
+    facts.scoreWork = elementWorkOf(hook);
   return true;
 }
 
@@ -138,6 +141,7 @@ static ScheduleAttr schedule(const ProblemFacts &facts,
       builder.getContext(), tileQ, tileK, choosePack(facts.group, tileQ),
       KVOrder::Descending,
       gpu && softmax ? SoftmaxKind::Frozen : SoftmaxKind::Exact, limit,
+      gpu ? chooseExp2Share(facts, target) : 0,
       /*fold_scale=*/softmax && !facts.hasScoreHook,
       /*p_type=*/gpu ? element : builder.getF32Type(),
       builder.getStringAttr(roles ? "zero_rows" : "zero_fill"),

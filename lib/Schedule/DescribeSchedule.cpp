@@ -38,6 +38,8 @@ std::string attn::describeSchedule(const ProblemFacts &facts,
     os << "frozen reference";
   else
     os << stringifySoftmaxKind(schedule.getSoftmax()) << " softmax";
+  if (int32_t share = schedule.getExp2Fma())
+    os << ", " << share << " of 16 exponentials on the FMA pipe";
   if (pipe)
     os << ", " << pipe.getPersist().getValue() << " order, "
        << pipe.getDepth("k") << " stages; " << sharedBytes

@@ -85,6 +85,10 @@ bool Checker::common() {
   if (!softmax && s.getSoftmax() != SoftmaxKind::Exact)
     return refuse("softmax = " + stringifySoftmaxKind(s.getSoftmax()) +
                   " needs normaliser softmax but the variant has none");
+  if (s.getExp2Fma() && s.getSoftmax() != SoftmaxKind::Frozen)
+    return refuse("exp2_fma = " + Twine(s.getExp2Fma()) +
+                  " needs softmax = frozen but softmax is " +
+                  stringifySoftmaxKind(s.getSoftmax()));
   if (s.getFoldScale() && facts.hasScoreHook)
     return refuse("fold_scale and a score hook exclude each other");
   if (s.getFoldScale() && !softmax)

@@ -7,7 +7,7 @@
 //
 // With roles two things follow from the tile, unless they are named themselves:
 // atoms.qk from tile_k, and the replicas of compute with all registers from
-// tile_q.
+// tile_q.  exp2_fma is 0 with a softmax that has no frozen loop.
 //
 // Invariant: a field that is not named, and does not follow from one that is, keeps its
 // value; the result satisfies the attributes' own verifiers.
@@ -32,10 +32,10 @@ namespace {
 struct Fields {
   explicit Fields(ScheduleAttr s)
       : builder(s.getContext()), tileQ(s.getTileQ()), tileK(s.getTileK()),
-        pack(s.getPack()), limit(s.getLimit()), kvOrder(s.getKvOrder()),
-        softmax(s.getSoftmax()), foldScale(s.getFoldScale()),
-        pType(s.getPType()), vTail(s.getVTail()), merge(s.getMerge()),
-        epilogue(s.getEpilogue()), pipe(s.getPipe()) {
+        pack(s.getPack()), limit(s.getLimit()), exp2Fma(s.getExp2Fma()),
+        kvOrder(s.getKvOrder()), softmax(s.getSoftmax()),
+        foldScale(s.getFoldScale()), pType(s.getPType()), vTail(s.getVTail()),
+        merge(s.getMerge()), epilogue(s.getEpilogue()), pipe(s.getPipe()) {
     if (auto p = dyn_cast<pipe::ScheduleAttr>(pipe)) {
       roles = p.getRoles();
       maps = {{"place", p.getPlace()},
@@ -52,7 +52,7 @@ struct Fields {
   bool hasPipe() const { return isa<pipe::ScheduleAttr>(pipe); }
 
   Builder builder;
-  int32_t tileQ, tileK, pack, limit;
+  int32_t tileQ, tileK, pack, limit, exp2Fma;
   KVOrder kvOrder;
   SoftmaxKind softmax;
   bool foldScale;
@@ -131,6 +131,7 @@ constexpr Field attentionFields[] = {
     {"kv_order", setOrder},
     {"softmax", setSoftmax},
     {"limit", setInt<&Fields::limit>},
+    {"exp2_fma", setInt<&Fields::exp2Fma>},
     {"fold_scale", setFold},
     {"p_type", setPType},
     {"v_tail", setText<&Fields::vTail>},
@@ -245,6 +246,9 @@ bool apply(Fields &f, StringRef name, StringRef value, std::string &error) {
 
 /// Sets what follows from the tile and is not in `named`.
 void follow(Fields &f, const llvm::StringSet<> &named) {
+  if (named.contains("softmax") && !named.contains("exp2_fma") &&
+      f.softmax != SoftmaxKind::Frozen)
+    f.exp2Fma = 0;
   if (!f.hasPipe() || f.roles.size() < 2)
     return;
   if (named.contains("tile_k") && !named.contains("atoms.qk")) {
@@ -275,9 +279,9 @@ ScheduleAttr rebuild(Fields &f, std::string &error) {
     if (!pipe)
       return {};
   }
-  return ScheduleAttr::getChecked(emit, context, f.tileQ, f.tileK, f.pack,
-                                  f.kvOrder, f.softmax, f.limit, f.foldScale,
-                                  f.pType, f.vTail, f.merge, f.epilogue, pipe);
+  return ScheduleAttr::getChecked(
+      emit, context, f.tileQ, f.tileK, f.pack, f.kvOrder, f.softmax, f.limit,
+      f.exp2Fma, f.foldScale, f.pType, f.vTail, f.merge, f.epilogue, pipe);
 }
 
 } // namespace

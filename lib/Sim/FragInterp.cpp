@@ -9,6 +9,9 @@
 
 #include "attn/Sim/FragInterp.h"
 #include "FragState.h"
+#include "attn/Target/Exp2.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace attn;
@@ -39,7 +42,7 @@ Word attn::sim::loadWord(Type type, const char *at) {
 // Bodies
 //===----------------------------------------------------------------------===//
 
-bool FragProgram::compile(Block &block, std::string &error) {
+bool FragProgram::compile(Block &block, bool onFma, std::string &error) {
   llvm::DenseMap<mlir::Value, uint32_t> slots;
   auto slotOfValue = [&](mlir::Value value) {
     auto [it, fresh] = slots.try_emplace(value, slotCount);
@@ -67,6 +70,11 @@ bool FragProgram::compile(Block &block, std::string &error) {
           ("'" + op.getName().getStringRef() + "' cannot be interpreted").str();
       return false;
     }
+    if (onFma && isa<math::Exp2Op>(op))
+      step.scalar.fn = [](Word *slots, const ScalarInstr &instr) {
+        slots[instr.dst] =
+            Word::ofFloat(exp2fma::evaluate(slots[instr.in[0]].f));
+      };
     for (auto [i, operand] : llvm::enumerate(op.getOperands()))
       step.scalar.in[i] = use(operand);
     step.scalar.dst = slotOfValue(op.getResult(0)).first;

@@ -67,7 +67,7 @@ static LogicalResult startCopy(frag::CpAsyncOp op, Interp &interp) {
   auto [it, fresh] = state.cache->programs.try_emplace(op);
   FragProgram &program = it->second;
   std::string error;
-  if (fresh && !program.compile(op.getBody().front(), error))
+  if (fresh && !program.compile(op.getBody().front(), /*onFma=*/false, error))
     return interp.fail(op, error);
   std::vector<Word> slots(program.slotCount);
   program.capture(interp, slots.data());

@@ -58,8 +58,9 @@ struct FragProgram {
   std::vector<std::pair<mlir::Value, uint32_t>> captured;
   std::vector<uint32_t> results;
 
-  /// On failure `error` names the op.
-  bool compile(mlir::Block &block, std::string &error);
+  /// `onFma`: exp2 by the steps of include/attn/Target/Exp2.h.  On failure
+  /// `error` names the op.
+  bool compile(mlir::Block &block, bool onFma, std::string &error);
   void capture(Interp &interp, Word *slots) const;
   void run(Word *slots) const;
 };
@@ -80,6 +81,8 @@ struct Copy {
 /// What is decoded once for all warps and runs of a kernel.
 struct FragCache {
   llvm::DenseMap<mlir::Operation *, FragProgram> programs;
+  /// Of the columns of a map whose exp2 is on the FMA pipe.
+  llvm::DenseMap<mlir::Operation *, FragProgram> fmaPrograms;
   /// Byte offset in a slot of each (k, n) of operand B, of each register of A.
   std::map<std::pair<const void *, int>, std::vector<uint32_t>> operands;
 };

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "FragState.h"
+#include "attn/Target/Exp2.h"
 
 #include <cmath>
 #include <limits>
@@ -37,8 +38,15 @@ static LogicalResult runMap(frag::MapOp op, Interp &interp) {
   auto [it, fresh] = state.cache->programs.try_emplace(op);
   FragProgram &program = it->second;
   std::string error;
-  if (fresh && !program.compile(op.getBody().front(), error))
+  Block &body = op.getBody().front();
+  if (fresh && !program.compile(body, /*onFma=*/false, error))
     return interp.fail(op, error);
+  unsigned share = op.getExp2Fma().value_or(0);
+  FragProgram &onFma =
+      share ? state.cache->fmaPrograms.try_emplace(op).first->second : program;
+  if (share && onFma.steps.empty() && !onFma.compile(body, true, error))
+    return interp.fail(op, error);
+  std::optional<layout::Layout> columns;
 
   Type tileType;
   SmallVector<Type> types(op.getInputs().getTypes());
@@ -46,6 +54,8 @@ static LogicalResult runMap(frag::MapOp op, Interp &interp) {
   for (Type type : types)
     if (isa<frag::RegType>(type))
       tileType = type;
+  if (share)
+    columns = frag::layoutOf(cast<frag::RegType>(tileType));
   const TileShape shape =
       state.shapeOf(tileType ? tileType : op.getResultTypes()[0]);
   unsigned perThread = tileType ? shape.regs : shape.rows;
@@ -85,7 +95,8 @@ static LogicalResult runMap(frag::MapOp op, Interp &interp) {
       } else {
         slots[inputs.size()] = Word::ofInt(shape.slotRow[at]);
       }
-      program.run(slots.data());
+      bool moved = share && exp2fma::isOnFma(columns->colSlot(r), share);
+      (moved ? onFma : program).run(slots.data());
       for (auto [i, output] : llvm::enumerate(outputs)) {
         Word value = slots[program.results[i]];
         if (output.tile)

@@ -36,7 +36,7 @@ static LogicalResult startCopy(frag::CpAsyncOp op, Warp &warp) {
   auto [it, fresh] = machine.cache.programs.try_emplace(op);
   FragProgram &program = it->second;
   std::string error;
-  if (fresh && !program.compile(op.getBody().front(), error)) {
+  if (fresh && !program.compile(op.getBody().front(), /*onFma=*/false, error)) {
     machine.cache.programs.erase(op);
     return interp.fail(op, error);
   }

@@ -12,6 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "TimingState.h"
+#include "attn/Analysis/ScalarWork.h"
+#include "attn/Target/Exp2.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -25,40 +27,11 @@ static void add(std::vector<Instr> &out, Instr instr, unsigned count = 1) {
   out.insert(out.end(), count, instr);
 }
 
-/// 32-bit registers of a scalar.
-static unsigned wordsOf(Type type) { return type.isInteger(64) ? 2 : 1; }
-
 /// One op of arith, math or frag over single values.
-void CostModel::scalar(Operation *op, std::vector<Instr> &out) const {
-  if (isa<arith::ConstantOp, arith::NegFOp, math::AbsFOp, arith::TruncIOp,
-          arith::ExtUIOp, arith::BitcastOp, frag::ParamOp, frag::OpaqueOp,
-          frag::PosOp>(op))
+void CostModel::scalar(Operation *op, std::vector<Instr> &out,
+                       llvm::function_ref<bool(mlir::Value)> uniform) const {
+  if (isa<frag::ParamOp, frag::OpaqueOp, frag::PosOp>(op))
     return;
-  if (isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, math::FmaOp>(op))
-    return add(out, fma());
-  if (isa<math::Exp2Op, math::TanhOp>(op))
-    return add(out, mufu());
-  if (isa<math::ExpOp, math::LogOp, math::Log2Op, math::SqrtOp, math::RsqrtOp>(
-          op)) {
-    add(out, fma());
-    return add(out, mufu());
-  }
-  if (isa<arith::DivFOp>(op)) { // reciprocal and one Newton step
-    add(out, mufu());
-    return add(out, fma(), 4);
-  }
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op)) {
-    APInt divisor;
-    if (matchPattern(op->getOperand(1), m_ConstantInt(&divisor)))
-      return add(out, alu(), divisor.isPowerOf2() ? 2 : 5);
-    add(out, mufu());
-    return add(out, alu(), 16);
-  }
-  if (isa<arith::MulIOp>(op))
-    return add(out, fma(), wordsOf(op->getResult(0).getType()) == 2 ? 4 : 1);
-  if (isa<arith::SIToFPOp, arith::UIToFPOp, arith::FPToSIOp, arith::TruncFOp,
-          arith::ExtFOp>(op))
-    return add(out, convert());
   if (isa<frag::LoadScalarOp>(op)) {
     add(out, plain(), 2);
     return add(out, memory(0, sm.l2Latency));
@@ -67,9 +40,11 @@ void CostModel::scalar(Operation *op, std::vector<Instr> &out) const {
     return add(out, alu(), 2);
   if (isa<frag::NextOp>(op))
     return add(out, alu(), 3);
-  Type type = op->getNumResults() ? op->getResult(0).getType() : Type();
-  add(out, alu(),
-      type && isa<FloatType, IntegerType>(type) ? wordsOf(type) : 1);
+  ScalarWork work = scalarWorkOf(op, uniform);
+  add(out, fma(), work.fma);
+  add(out, mufu(), work.mufu);
+  add(out, alu(), work.alu);
+  add(out, convert(), work.convert);
 }
 
 void CostModel::decodeMap(frag::MapOp map, Stream &out) {
@@ -97,13 +72,25 @@ void CostModel::decodeMap(frag::MapOp map, Stream &out) {
     for (mlir::Value result : op.getResults())
       depends[result] = kind;
     std::vector<Instr> instrs;
-    scalar(&op, instrs);
-    if (kind == 2 || (kind == 1 && !tile))
+    scalar(&op, instrs,
+           [&](mlir::Value value) { return !depends.lookup(value); });
+    if (kind == 2 || (kind == 1 && !tile)) {
       llvm::append_range(out.steps, instrs);
-    else
+      if (isa<math::Exp2Op>(op)) {
+        add(out.movedSteps, fma(), exp2fma::fmaOps);
+        add(out.movedSteps, alu(), exp2fma::aluOps);
+      } else {
+        llvm::append_range(out.movedSteps, instrs);
+      }
+    } else
       for (unsigned i = 0; i < (kind == 1 ? rows : 1); ++i)
         llvm::append_range(out.head, instrs);
   }
+  std::optional<uint32_t> share = map.getExp2Fma();
+  if (!share)
+    out.movedSteps.clear();
+  for (unsigned reg = 0; share && reg < out.elements; ++reg)
+    out.moved.push_back(exp2fma::isOnFma(layout.colSlot(reg), *share));
 }
 
 Stream CostModel::decode(Operation *op) {
@@ -243,7 +230,7 @@ Stream CostModel::decode(Operation *op) {
             (other->getDialect()->getNamespace() != "frag" ||
              isa<frag::ParamOp, frag::PosOp, frag::OpaqueOp, frag::NextOp,
                  frag::OffsetOp, frag::LoadScalarOp>(other)))
-          return scalar(other, out.head);
+          return scalar(other, out.head, [](mlir::Value) { return false; });
         add(out.head, plain());
       });
   return out;

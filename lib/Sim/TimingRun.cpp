@@ -149,12 +149,18 @@ LogicalResult Timing::runStream(Warp &warp, Operation *op) {
         when[i] =
             std::max(when[i], tile.first + (tile.last - tile.first) * share);
     }
-    for (const Instr &step : stream.steps)
+    size_t steps = std::max(stream.steps.size(), stream.movedSteps.size());
+    for (size_t step = 0; step < steps; ++step)
       for (unsigned i = 0; i < n; ++i) {
+        bool moved = !stream.moved.empty() && stream.moved[e + i];
+        const std::vector<Instr> &own =
+            moved ? stream.movedSteps : stream.steps;
+        if (step >= own.size())
+          continue;
         double at;
-        if (failed(issue(warp, step, when[i], &at)))
+        if (failed(issue(warp, own[step], when[i], &at)))
           return failure();
-        when[i] = at + step.latency;
+        when[i] = at + own[step].latency;
       }
     if (e == 0)
       result.first = when[0];

@@ -36,11 +36,13 @@ struct Instr {
 };
 
 /// An op as instructions: `head` once, each of `steps` once an element, in groups
-/// of elements, then `tail` once.  A step waits for the step before it of its
+/// of elements, then `tail` once.  Elements that `moved` names take `movedSteps`.  A step waits for the step before it of its
 /// element; an element for the same share of the tile operands; a tail
 /// instruction for the one `width` before it.
 struct Stream {
   std::vector<Instr> head, steps, tail;
+  std::vector<Instr> movedSteps;
+  std::vector<bool> moved; ///< empty: none
   unsigned elements = 0, width = 1;
   /// From the last step to the tail: chains inside the stream.
   double drain = 0;
@@ -71,7 +73,8 @@ public:
 private:
   Stream decode(mlir::Operation *op);
   void decodeMap(frag::MapOp map, Stream &out);
-  void scalar(mlir::Operation *op, std::vector<Instr> &out) const;
+  void scalar(mlir::Operation *op, std::vector<Instr> &out,
+              llvm::function_ref<bool(mlir::Value)> uniform) const;
 
   std::map<mlir::Operation *, Stream> known; ///< entries stay where they are
 };

@@ -73,6 +73,24 @@ attn.kernel @cpu(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "cpu"
   attn.return %o, %lse : !O, !L
 }
 
+// A hook of two MUFU instructions and little else: the exponentials go elsewhere.
+
+// CHECK-LABEL: attn.kernel @softplus(
+// CHECK-SAME:    softmax = frozen, limit = 64, exp2_fma = 13, fold_scale = false,
+attn.kernel @softplus(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_90a"} {
+  attn.variant @v {
+    attn.hook score(%s, %b, %h, %qp, %kp) {
+      %one = arith.constant 1.0 : f32
+      %e = math.exp2 %s : f32
+      %x = arith.addf %e, %one : f32
+      %y = math.log2 %x : f32
+      attn.yield %y : f32
+    }
+  }
+  %o, %lse = attn.attention %q, %k, %v, %scale variant(@v) : (!Q, !K, !V) -> (!O, !L)
+  attn.return %o, %lse : !O, !L
+}
+
 // A schedule that is there stays, and is still overridden.
 
 // CHECK-LABEL: attn.kernel @given(

@@ -33,6 +33,14 @@ struct HookValues {
 /// Of a score or mask hook; `packed`: rows of a tile belong to several heads.
 HookValues hookValuesOf(HookOp hook, bool packed);
 
+/// Instructions that a hook takes for every element of a block.
+struct ElementWork {
+  int32_t mufu = 0, other = 0;
+};
+
+/// Of a score or mask hook.
+ElementWork elementWorkOf(HookOp hook);
+
 /// What a schedule decides about, read off the problem.
 struct ProblemFacts {
   attn::TensorType query, key, value;
@@ -41,10 +49,14 @@ struct ProblemFacts {
   bool hasMaskHook = false;
   int32_t group = 1;
   HookValues hookValues; ///< of score and mask hook
+  ElementWork scoreWork; ///< of the score hook
 
   /// Of an L0 kernel with a resolved variant; false with the reason.
   static bool of(KernelOp kernel, ProblemFacts &facts, std::string &error);
 };
+
+/// How many of 16 columns have their exponentials on the FMA pipe.
+int32_t chooseExp2Share(const ProblemFacts &facts, const TargetSpec &target);
 
 /// What to compile for a kernel and a target; all of it legal.
 struct ScheduleChoices {

@@ -211,6 +211,18 @@ static LLVM::InlineAsmOp createAsm(Emitter &e, StringRef text,
       /*operand_attrs=*/ArrayAttr());
 }
 
+Value Emitter::behind(Value x, Value y) {
+  // x | (y & 0): grids have one dimension, so that the number is 0.
+  Type i32 = b.getI32Type();
+  Value zero = NVVM::BlockIdZOp::create(b, loc, i32);
+  auto bits = [&](Value value) -> Value {
+    return LLVM::BitcastOp::create(b, loc, i32, value);
+  };
+  Value none = LLVM::AndOp::create(b, loc, bits(y), zero);
+  Value same = LLVM::OrOp::create(b, loc, bits(x), none);
+  return LLVM::BitcastOp::create(b, loc, b.getF32Type(), same);
+}
+
 Value Emitter::opaque(Value x) {
   return createAsm(*this, "mov.b32 $0, $1;", "=r,r", x, b.getI32Type())
       .getRes();

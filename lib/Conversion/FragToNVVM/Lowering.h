@@ -91,6 +91,10 @@ public:
   /// The same i32 by a move that the optimiser cannot look into or displace.
   mlir::Value opaque(mlir::Value x);
 
+  /// The f32 x, not before the f32 y is there: one integer instruction whose
+  /// result is x whatever y is, which nobody below can know.
+  mlir::Value behind(mlir::Value x, mlir::Value y);
+
   /// Code that the optimiser neither looks into nor moves memory across; one
   /// value for each of `results`.
   llvm::SmallVector<mlir::Value> assembly(llvm::StringRef text,
@@ -179,6 +183,19 @@ mlir::Value slotOfWords(Emitter &e, WordsType type, mlir::Value words,
 
 /// Regions of roles and elected lanes to branches; behind the patterns.
 mlir::LogicalResult rolesToBranches(mlir::LLVM::LLVMFuncOp func);
+
+/// exp2 on the MUFU, or by the steps of include/attn/Target/Exp2.h.
+mlir::Value emitExp2(Emitter &e, mlir::Value x, bool onFma);
+
+/// MUFU instructions of an element in a map; behind legaliseMath.
+unsigned mufuOps(MapOp map);
+
+/// A map with MUFU work joins the map with MUFU work that alone reads it.
+void joinMaps(KernelOp kernel);
+
+/// Products by several uniform factors become products by one, in a map and
+/// from a map to the next; behind legaliseMath.
+void foldFactors(KernelOp kernel);
 
 /// Math that the back end cannot select, or selects badly, to exp2, lg2, rcp
 /// and arithmetic; before maps are unrolled, so once a map.  An op without a

@@ -12,15 +12,25 @@
 // unrolled code is what is left.  It keeps compile time in bounds; LLVM would
 // find the same.
 //
+// Elements are paced through a map with several MUFU instructions: what an
+// element multiplies by first is made to depend on an element before it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "attn/Target/Exp2.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace attn;
 using namespace attn::frag;
+
+/// In a map with several MUFU instructions an element ptxas puts the rest of all
+/// elements first and leaves the MUFU idle meanwhile.  So an element takes a
+/// factor that is there only when the element this far before it is done.
+static constexpr unsigned paceAhead = 16;
 
 namespace {
 
@@ -63,10 +73,26 @@ public:
     }
   }
 
+  /// A uniform f32 operand of the first op that depends on the element; null if
+  /// it has none.
+  Value firstFactor() {
+    for (Operation &op : body.without_terminator()) {
+      if (!(dependenceOf(&op) & Element))
+        continue;
+      for (Value operand : op.getOperands())
+        if (operand.getType().isF32() && !dependence.lookup(operand))
+          return operand;
+      return {};
+    }
+    return {};
+  }
+  Value ofUniform(Value value) { return uniform.lookupOrDefault(value); }
+
   /// The rest for one element, whose tile arguments `element` maps; the
-  /// yielded values.
+  /// yielded values.  `onFma`: where exp2 is computed.
   SmallVector<Value> emitElement(IRMapping &element, unsigned rowSlot,
-                                 unsigned colSlot) {
+                                 unsigned colSlot, bool onFma) {
+    exp2OnFma = onFma;
     SmallVector<IRMapping *> outer = {&uniform, &rows[rowSlot]};
     if (!cols.empty())
       outer.push_back(&cols[colSlot]);
@@ -109,11 +135,18 @@ private:
       for (Value operand : nested->getOperands())
         adopt(operand, map, outer);
     });
+    if (auto exp2 = dyn_cast<math::Exp2Op>(op)) {
+      Emitter e(rewriter, op->getLoc());
+      map.map(exp2.getResult(),
+              emitExp2(e, map.lookupOrDefault(exp2.getOperand()), exp2OnFma));
+      return;
+    }
     rewriter.clone(*op, map);
   }
 
   ConversionPatternRewriter &rewriter;
   Block &body;
+  bool exp2OnFma = false;
   IRMapping uniform;
   SmallVector<IRMapping> rows, cols;
   DenseMap<Value, unsigned> dependence;
@@ -178,6 +211,7 @@ struct MapLowering : OpConversionPattern<MapOp> {
       unroller.setCol(body.getArgument(numInputs + 1), cols);
     }
     unroller.emitShared();
+    unsigned share = op.getExp2Fma().value_or(0);
 
     SmallVector<SmallVector<Value>> results(op.getNumResults());
     auto keep = [&](ArrayRef<Value> yielded) {
@@ -185,14 +219,19 @@ struct MapLowering : OpConversionPattern<MapOp> {
         list.push_back(value);
     };
     if (tiled) {
+      Value factor = mufuOps(op) > 1 ? unroller.firstFactor() : Value();
       for (unsigned reg = 0; reg < layout->registersPerThread(); ++reg) {
         IRMapping element;
+        if (factor && reg >= paceAhead)
+          element.map(factor, e.behind(unroller.ofUniform(factor),
+                                       results[0][reg - paceAhead]));
         for (unsigned i = 0; i < numInputs; ++i)
           if (auto tile = dyn_cast<RegType>(op.getInputs()[i].getType()))
             element.map(body.getArgument(i),
                         elementOf(e, tile, adaptor.getInputs()[i], reg));
-        keep(unroller.emitElement(element, layout->rowSlot(reg),
-                                  layout->colSlot(reg)));
+        unsigned col = layout->colSlot(reg);
+        keep(unroller.emitElement(element, layout->rowSlot(reg), col,
+                                  exp2fma::isOnFma(col, share)));
       }
       for (unsigned i = 0; i < op.getNumResults(); ++i)
         if (auto tile = dyn_cast<RegType>(op.getResult(i).getType()))
@@ -200,7 +239,7 @@ struct MapLowering : OpConversionPattern<MapOp> {
     } else {
       for (unsigned slot = 0; slot < numRows; ++slot) {
         IRMapping element;
-        keep(unroller.emitElement(element, slot, 0));
+        keep(unroller.emitElement(element, slot, 0, /*onFma=*/false));
       }
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));

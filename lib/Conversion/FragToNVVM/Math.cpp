@@ -1,8 +1,9 @@
 //===- Math.cpp - math that the back end can select -----------------------===//
 //
 //   exp2(x)  -> ex2.approx.ftz          exp(x)  -> ex2(x * log2 e)
+//               in a map with exp2_fma left to its elements (emitExp2)
 //   log2(x)  -> lg2.approx              log(x)  -> lg2(x) * ln 2
-//   tanh(x)  -> 1 - 2 rcp(ex2(2 x log2 e) + 1), a polynomial near 0
+//   tanh(x)  -> w rsqrt(1 + w^2), w = sinh x by a polynomial
 //   sin, cos -> reduced to [-pi, pi], then the approximation
 //   1 / y    -> rcp.approx.ftz (1 ulp)
 //   x / y    -> x * (1 / y) with 1 / y before the map if y is uniform,
@@ -17,9 +18,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+#include "attn/Target/Exp2.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace attn;
@@ -56,19 +60,68 @@ private:
 
 } // namespace
 
-/// Relative error below 1e-6 everywhere: near 0 the quotient would cancel.
+/// tanh x = w / sqrt(1 + w^2) with w = sinh x, an odd polynomial.  An error of w
+/// counts 1 / (1 + w^2) of itself, so that five terms make the quotient true to
+/// 1e-6 up to |x| = 8, where it is 1 - 2e-7; beyond, w goes on as a line and the
+/// quotient to 1.  One MUFU where exp2 and a reciprocal are two, and no case for
+/// small x.
+///
+/// u = min((x/8)^2, 1) costs nothing beyond the square, and w is computed 2^16
+/// times smaller, so that w^2 overflows at 2^72 only, and x is flushed to 0
+/// below 2^-110.
 static Value emitTanh(FloatEmitter &e, Value x) {
-  Value one = e.f32(1);
-  Value growth = e.add(e.exp2(e.mul(x, e.f32(2 * log2e))), one);
-  Value far = e.fma(e.f32(-2), e.rcp(growth), one);
-  // x - x^3/3 + 2 x^5/15 - 17 x^7/315
-  Value square = e.mul(x, x);
-  Value near = e.fma(square, e.f32(-17.0f / 315), e.f32(2.0f / 15));
-  near = e.fma(square, near, e.f32(-1.0f / 3));
-  near = e.fma(e.mul(square, near), x, x);
-  Value small = arith::CmpFOp::create(e.b, e.loc, arith::CmpFPredicate::OLT,
-                                      e.abs(x), e.f32(0.25f));
-  return arith::SelectOp::create(e.b, e.loc, small, near, far);
+  // sinh x = x (c0 + c1 x^2 + ..): minimax of the quotient's relative error.
+  constexpr double terms[] = {1.00000083, 0.166655716, 8.34999791e-3,
+                              1.91787176e-4, 3.56949593e-6};
+  constexpr double small = 1.0 / 65536;
+  Value part = e.mul(x, e.f32(0.125f));
+  Value square = e.call("llvm.nvvm.saturate.ftz.f", e.mul(part, part));
+  auto coefficient = [&](int k) {
+    return e.f32(float(terms[k] * small * 8 * std::pow(64.0, k)));
+  };
+  Value sum = coefficient(4);
+  for (int k = 3; k >= 0; --k)
+    sum = e.fma(sum, square, coefficient(k));
+  Value w = e.mul(part, sum);
+  Value size = e.fma(w, w, e.f32(float(small * small)));
+  return e.mul(w, e.call("llvm.nvvm.rsqrt.approx.ftz.f", size));
+}
+
+/// No `contract`: t - rounder must stay what it is.
+static Value emitExp2OnFma(FloatEmitter &e, Value x) {
+  OpBuilder &b = e.b;
+  Location loc = e.loc;
+  Value rounder = e.f32(exp2fma::rounder);
+  Value z = arith::MinNumFOp::create(b, loc, x, e.f32(exp2fma::highest));
+  z = arith::MaxNumFOp::create(b, loc, z, e.f32(exp2fma::lowest));
+  Value t = arith::AddFOp::create(b, loc, z, rounder);
+  Value n = arith::SubFOp::create(b, loc, t, rounder);
+  Value f = arith::SubFOp::create(b, loc, z, n);
+  Value p = e.f32(exp2fma::terms[exp2fma::degree - 1]);
+  for (int i = exp2fma::degree - 2; i >= 0; --i)
+    p = e.fma(p, f, e.f32(exp2fma::terms[i]));
+  p = e.fma(p, f, e.f32(1));
+  Type i32 = b.getI32Type();
+  Value exponent = e.shl(arith::BitcastOp::create(b, loc, i32, t), /*bits=*/23);
+  Value sum =
+      e.Emitter::add(arith::BitcastOp::create(b, loc, i32, p), exponent);
+  return arith::BitcastOp::create(b, loc, b.getF32Type(), sum);
+}
+
+unsigned frag::mufuOps(MapOp map) {
+  constexpr StringRef names[] = {"ex2.", "lg2.", "rcp.", "rsqrt.", "div."};
+  return llvm::count_if(map.getBody().front(), [&](Operation &op) {
+    auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
+    return isa<math::Exp2Op, LLVM::SinOp, LLVM::CosOp>(op) ||
+           (call && llvm::any_of(names, [&](StringRef name) {
+              return call.getIntrin().contains(name);
+            }));
+  });
+}
+
+Value frag::emitExp2(Emitter &e, Value x, bool onFma) {
+  FloatEmitter f(e.b, e.loc);
+  return onFma ? emitExp2OnFma(f, x) : f.exp2(x);
 }
 
 /// x minus the nearest multiple of 2 pi, in two parts.
@@ -134,7 +187,11 @@ static Value emitRoundedDivision(Emitter &e, OpTy op, bool up) {
 static Value legalise(Operation *op, FloatEmitter &e) {
   constexpr auto approximate = LLVM::FastmathFlags::afn;
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case([&](math::Exp2Op op) { return e.exp2(op.getOperand()); })
+      .Case([&](math::Exp2Op op) {
+        // Elements of such a map differ.
+        auto map = op->getParentOfType<MapOp>();
+        return map && map.getExp2Fma() ? Value() : e.exp2(op.getOperand());
+      })
       .Case([&](math::ExpOp op) {
         return e.exp2(e.mul(op.getOperand(), e.f32(log2e)));
       })
@@ -205,7 +262,7 @@ LogicalResult frag::legaliseMath(frag::KernelOp kernel) {
     if (Value value = legalise(op, e)) {
       op->getResult(0).replaceAllUsesWith(value);
       op->erase();
-    } else if (isMath && !isNative(op)) {
+    } else if (isMath && !isNative(op) && !isa<math::Exp2Op>(op)) {
       return op->emitOpError("has no lowering for a GPU target");
     }
   }

@@ -18,6 +18,9 @@
 // apart: the maximum weighs exactly 1 again and the others less than 2^-64,
 // where -c m, rounded to a multiple of 2^6, would lose the row.
 //
+// The frozen form carries the schedule's exp2_fma; the exact one, which a tile
+// that fails the check runs, does not.
+//
 // Invariant: what is decided here is the same for the whole CTA or replica, and rows past
 // the item's never decide anything.
 //
@@ -122,6 +125,8 @@ LogicalResult KernelLowering::convert(ExpOp op) {
       });
   b.restoreInsertionPoint(restore);
   element(minus, [&](ValueRange x) { return std::pair(c, x[1]); });
+  if (int32_t share = kernel.getSchedule()->getExp2Fma())
+    at(op.getResult()).getDefiningOp<frag::MapOp>().setExp2Fma(share);
   return success();
 }
 

@@ -115,5 +115,30 @@ frag.kernel @band threads 32 smem 0 params 200 {
   %v = frag.splat %n : i32 -> !frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>>
   %z = arith.constant 0.0 : f32
   %u = frag.keep_columns %t from %v to %v else %z : !frag.reg<16x16xf32, #frag.layout<"mma_c", warps = 1>>, !frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>>, !frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>>
+
+// exp2 of the thread's first column on the FMA pipe, in both rows, and of its second
+// one on the MUFU.
+
+// CHECK-LABEL: llvm.func @share(
+// CHECK: llvm.intr.minnum
+// CHECK: llvm.intr.maxnum
+// CHECK: %[[T:.*]] = llvm.fadd %{{.*}}, %{{.*}} : f32
+// CHECK: llvm.fsub
+// CHECK: llvm.fsub
+// CHECK-COUNT-4: llvm.intr.fma
+// CHECK: llvm.shl
+// CHECK: llvm.add
+// CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+// CHECK: llvm.intr.minnum
+// CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
+// CHECK-NOT: llvm.intr.minnum
+// CHECK: llvm.return
+frag.kernel @share threads 32 smem 0 params 200 {
+  %x = frag.param "scale" at 192 : f32
+  %t = frag.splat %x : f32 -> !t
+  %p = frag.map (%e = %t : !t) at (%row, %col) -> !t attributes {exp2_fma = 8 : i32} {
+    %y = math.exp2 %e : f32
+    frag.yield %y : f32
+  }
   frag.return
 }

@@ -22,11 +22,12 @@ frag.kernel @exp threads 32 smem 0 params 200 {
   frag.return
 }
 
-// tanh has no tanh.approx in it, sin and cos are reduced first.
+// tanh has no tanh.approx in it and one MUFU, sin and cos are reduced first.
 // PTX-LABEL: .entry store_all(
 // PTX-NOT: tanh.approx
-// PTX-DAG: ex2.approx.ftz.f32
-// PTX-DAG: rcp.approx.ftz.f32
+// PTX-NOT: ex2.approx
+// PTX-DAG: cvt.ftz.sat.f32.f32
+// PTX-DAG: rsqrt.approx.ftz.f32
 // PTX-DAG: cvt.rni.ftz.f32.f32
 // PTX-DAG: sin.approx.ftz.f32
 // PTX-DAG: cos.approx.ftz.f32
@@ -66,12 +67,11 @@ frag.kernel @store_all threads 32 smem 0 params 200 {
 // time; anything else is div.full.
 // CHECK-LABEL: llvm.func @division(
 // CHECK: %[[INV:.*]] = llvm.call_intrinsic "llvm.nvvm.div.full"
-// CHECK: llvm.sitofp
-// CHECK: %[[A0:.*]] = llvm.fmul %{{.*}}, %[[INV]]
-// CHECK: %[[A1:.*]] = llvm.fmul %{{.*}}, %[[INV]]
 // CHECK: %[[FIFTH:.*]] = llvm.mlir.constant(2.000000e-01 : f32) : f32
-// CHECK: llvm.fmul %[[A0]], %[[FIFTH]]
-// CHECK: llvm.fmul %[[A1]], %[[FIFTH]]
+// CHECK: %[[BOTH:.*]] = llvm.fmul %[[INV]], %[[FIFTH]]
+// CHECK: llvm.sitofp
+// CHECK-COUNT-2: llvm.fmul %{{.*}}, %[[BOTH]]
+// CHECK-NOT: llvm.fmul
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.nvvm.div.full"
 // CHECK-NOT: "llvm.nvvm.div.full"
 // CHECK: llvm.return

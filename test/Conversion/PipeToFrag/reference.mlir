@@ -1,4 +1,5 @@
 // RUN: attn-opt %s --pipe-to-frag --canonicalize --cse | FileCheck %s
+// RUN: sed 's/limit = 64,/limit = 64, exp2_fma = 5,/' %s | attn-opt --pipe-to-frag --canonicalize --cse | FileCheck %s --check-prefix=SHARE
 
 // A speculation: the reference of the first loop is frozen in the second.
 
@@ -13,6 +14,17 @@
 #sched = #attn.schedule<tile_q = 32, tile_k = 16, pack = 2, kv_order = ascending, softmax = frozen, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
   pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>], place = {default = "all"}, agents = {load_query = "cp_async"},
     atoms = {qk = "mma.m16n8k16", pv = "mma.m16n8k16"}, channels = {q = 1 : i32}, skew = {}, handover = "none", persist = "static", unroll = 1>>
+
+// The frozen exponentials alone are shared out.
+// SHARE-LABEL: frag.kernel @k
+// SHARE-NOT: exp2_fma
+// SHARE: scf.for
+// SHARE-NOT: exp2_fma
+// SHARE: scf.for
+// SHARE: attributes {exp2_fma = 5 : i32} {
+// SHARE-NEXT: math.fma
+// SHARE-NEXT: math.exp2
+// SHARE-NOT: exp2_fma
 
 // CHECK-LABEL: frag.kernel @k
 // CHECK-DAG: %[[C:.*]] = frag.param "scale"

@@ -100,6 +100,11 @@ func.func private @f() attributes {s = #attn.schedule<tile_q = 128, tile_k = 64,
 
 // -----
 
+// expected-error @below {{exp2_fma must be in [0, 16], got 17}}
+func.func private @f() attributes {s = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = frozen, limit = 64, exp2_fma = 17, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct", pipe = unit>}
+
+// -----
+
 // expected-error @below {{limit must be in [0, 126], got 127}}
 func.func private @f() attributes {s = #attn.schedule<tile_q = 128, tile_k = 64, pack = 1, kv_order = descending, softmax = exact, limit = 127, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct", pipe = unit>}
 

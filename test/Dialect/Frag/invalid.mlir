@@ -260,6 +260,28 @@ func.func @map_warps(%v: !frag.vec<32xf32, #V1>) {
 
 // -----
 
+#V = #frag.layout<"mma_c", warps = 1>
+func.func @map_share(%t: !frag.reg<16x8xf32, #V>) {
+  // expected-error @+1 {{exp2_fma must be in [1, 16], got 17}}
+  %u = frag.map (%a = %t : !frag.reg<16x8xf32, #V>) at (%r, %c) -> !frag.reg<16x8xf32, #V> attributes {exp2_fma = 17 : i32} {
+    frag.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+#V = #frag.layout<"mma_c", warps = 1>
+func.func @map_share_of_rows(%t: !frag.vec<16xf32, #V>) {
+  // expected-error @+1 {{exp2_fma counts columns but there is no tile}}
+  %u = frag.map (%a = %t : !frag.vec<16xf32, #V>) at (%r) -> !frag.vec<16xf32, #V> attributes {exp2_fma = 4 : i32} {
+    frag.yield %a : f32
+  }
+  return
+}
+
+// -----
+
 frag.kernel @map_end threads 32 smem 0 params 200 {
   // expected-error @+1 {{region must end with frag.yield}}
   %u = frag.map () at (%r) -> !frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>> {

@@ -40,6 +40,18 @@ def float_max(x, y):
     return y if math.isnan(x) else x if math.isnan(y) else max(x, y)
 
 
+def float_min(x, y):
+    return y if math.isnan(x) else x if math.isnan(y) else min(x, y)
+
+
+def saturate(x):
+    return 0.0 if math.isnan(x) else min(max(x, 0.0), 1.0)
+
+
+def rsqrt(x):
+    return math.inf if x == 0 else math.nan if x < 0 or math.isnan(x) else 1 / math.sqrt(x)
+
+
 def exp2(x):
     return math.inf if x > 1000 else 0.0 if x < -126 else x if math.isnan(x) else 2.0 ** x
 
@@ -57,7 +69,7 @@ def divide(x, y):
 
 FLOAT = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "max": float_max,
          "fma": lambda x, y, z: x * y + z, "neg": operator.neg, "abs": abs, "ex2": exp2, "lg2": log2,
-         "div": divide, "rcp": lambda x: divide(1.0, x)}
+         "div": divide, "rcp": lambda x: divide(1.0, x), "min": float_min, "rsqrt": rsqrt}
 INTEGER = {"add": operator.add, "sub": operator.sub, "mul": operator.mul,
            "mad": lambda x, y, z: x * y + z, "and": operator.and_, "or": operator.or_,
            "xor": operator.xor, "not": operator.invert, "neg": operator.neg, "min": min,
@@ -248,6 +260,10 @@ class Machine:
         if to in ("bf16x2", "f16x2"):
             high, low = (to_half(self.get(a, "f"), to[:-2]) for a in args[1:])
             self.put(args[0], array("I", [h << 16 | l for h, l in zip(high, low)]))
+            return
+        if "sat" in parts:
+            assert to == source == "f32", parts
+            self.put(args[0], reinterpret(array("f", map(saturate, self.get(args[1], "f"))), "I"))
             return
         code = {"s32": "i", "u32": "I", "s64": "q", "u64": "Q"}[source]
         values = self.get(args[1], code)

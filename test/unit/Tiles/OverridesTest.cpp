@@ -140,8 +140,8 @@ TEST_F(Overrides, Mistakes) {
   EXPECT_EQ(failure("tile_k"), "schedule override 'tile_k' is not field=value");
   EXPECT_EQ(failure("tile=3"),
             "unknown schedule field 'tile' (fields: tile_q, tile_k, pack, "
-            "kv_order, softmax, limit, fold_scale, p_type, v_tail, merge, "
-            "epilogue, roles, handover, persist, unroll, place.<name>, "
+            "kv_order, softmax, limit, exp2_fma, fold_scale, p_type, v_tail, "
+            "merge, epilogue, roles, handover, persist, unroll, place.<name>, "
             "agents.<name>, atoms.<name>, channels.<name>, skew.<name>)");
   EXPECT_EQ(failure("tile_q=12x"),
             "schedule field tile_q: '12x' is not an integer");
@@ -166,7 +166,10 @@ TEST_F(Overrides, Mistakes) {
   EXPECT_EQ(failure("roles=all:33"),
             "schedule field roles: 'all:33' is not a role: role \"all\" has 33 "
             "warps but needs 1 to 32");
+  EXPECT_EQ(failure("exp2_fma=1/4"),
+            "schedule field exp2_fma: '1/4' is not an integer");
   // The attributes' own verifiers.
+  EXPECT_EQ(failure("exp2_fma=17"), "exp2_fma must be in [0, 16], got 17");
   EXPECT_EQ(failure("channels.k=0"),
             "depth of 'k' must be an i32 of at least 1 but is 0 : i32");
   EXPECT_EQ(failure("handover=toss"),
@@ -180,8 +183,8 @@ TEST_F(Overrides, CpuHasNoPipeFields) {
   ScheduleAttr s = chooseSchedule(facts, target("cpu"));
   EXPECT_FALSE(applyOverrides(s, "channels.k=3", error));
   EXPECT_EQ(error, "unknown schedule field 'channels.k' (fields: tile_q, "
-                   "tile_k, pack, kv_order, softmax, limit, fold_scale, "
-                   "p_type, v_tail, merge, epilogue)");
+                   "tile_k, pack, kv_order, softmax, limit, exp2_fma, "
+                   "fold_scale, p_type, v_tail, merge, epilogue)");
   EXPECT_TRUE(applyOverrides(s, "tile_k=32", error));
 }
 
@@ -210,6 +213,38 @@ TEST_F(Overrides, DefaultsAreLegal) {
   EXPECT_EQ(sm80().getPack(), 1);
   set(16, 1, 128, b.getBF16Type());
   EXPECT_EQ(sm80().getPack(), 16);
+}
+
+/// Exponentials leave the MUFU where hooks ask for it more than for the rest.
+TEST_F(Overrides, ShareOfExponentials) {
+  Builder b(&context);
+  for (int32_t dim : {64, 128})
+    for (const char *name : {"cpu", "sm_80", "sm_90a"}) {
+      set(16, 16, dim, b.getBF16Type());
+      EXPECT_EQ(chooseExp2Share(facts, target(name)), 0);
+      EXPECT_EQ(chooseSchedule(facts, target(name)).getExp2Fma(), 0);
+      facts.hasScoreHook = true;
+      facts.scoreWork = {1, 12}; // a soft cap: as much of both
+      EXPECT_EQ(chooseExp2Share(facts, target(name)), 0);
+      facts = {};
+    }
+  set(16, 16, 128, b.getBF16Type());
+  facts.hasScoreHook = true;
+  facts.scoreWork = {2, 2}; // log2(1 + exp2(s))
+  EXPECT_EQ(chooseExp2Share(facts, target("sm_90a")), 13);
+  ScheduleAttr s = chooseSchedule(facts, target("sm_90a"));
+  EXPECT_EQ(s.getExp2Fma(), 13);
+  EXPECT_NE(
+      describeSchedule(facts, s, 0)
+          .find("frozen reference, 13 of 16 exponentials on the FMA pipe"),
+      std::string::npos);
+  // Without a frozen loop there is nothing to share out.
+  EXPECT_EQ(applyOverrides(s, "softmax=exact", error).getExp2Fma(), 0);
+  EXPECT_EQ(applyOverrides(s, "exp2_fma=3", error).getExp2Fma(), 3);
+  // Its products take an SM80 longer than the MUFU.
+  EXPECT_EQ(chooseExp2Share(facts, target("sm_80")), 0);
+  facts.normaliser = Normaliser::None;
+  EXPECT_EQ(chooseExp2Share(facts, target("sm_90a")), 0);
 }
 
 /// The table of default shapes; each fits the target.
@@ -392,6 +427,8 @@ TEST_F(Overrides, Refusals) {
             "tile is 64 x 2048 but cpu has at most 1024 x 1024");
   EXPECT_EQ(refusal("p_type=bf16", "cpu"),
             "p_type is bf16 but cpu multiplies in f32");
+  EXPECT_EQ(refusal("softmax=exact,exp2_fma=4"),
+            "exp2_fma = 4 needs softmax = frozen but softmax is exact");
   // Another target's schedule.
   EXPECT_FALSE(checkSchedule(facts, sm80(), target("cpu"), error));
   EXPECT_EQ(error, "cpu has no roles: pipe must be unit");

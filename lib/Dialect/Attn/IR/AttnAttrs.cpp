@@ -129,9 +129,10 @@ static LogicalResult verifyChoice(EmitError emitError, StringRef field,
 
 LogicalResult ScheduleAttr::verify(EmitError emitError, int32_t tileQ,
                                    int32_t tileK, int32_t pack, KVOrder,
-                                   SoftmaxKind, int32_t limit, bool, Type pType,
-                                   StringAttr vTail, StringAttr merge,
-                                   StringAttr epilogue, Attribute) {
+                                   SoftmaxKind, int32_t limit, int32_t exp2Fma,
+                                   bool, Type pType, StringAttr vTail,
+                                   StringAttr merge, StringAttr epilogue,
+                                   Attribute) {
   if (tileQ < 1 || tileK < 1)
     return emitError() << "tile_q and tile_k must be at least 1, got " << tileQ
                        << " and " << tileK;
@@ -140,6 +141,8 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, int32_t tileQ,
                        << " and tile_q " << tileQ;
   if (limit < 0 || limit > 126)
     return emitError() << "limit must be in [0, 126], got " << limit;
+  if (exp2Fma < 0 || exp2Fma > 16)
+    return emitError() << "exp2_fma must be in [0, 16], got " << exp2Fma;
   if (!pType.isF16() && !pType.isBF16() && !pType.isF32())
     return emitError() << "p_type " << pType
                        << " is not built; use f16, bf16 or f32";

@@ -233,6 +233,13 @@ void MapOp::print(OpAsmPrinter &printer) {
 LogicalResult MapOp::verify() {
   if (getNumResults() == 0)
     return emitOpError() << "needs at least 1 result but has 0";
+  if (std::optional<uint32_t> share = getExp2Fma()) {
+    if (int32_t(*share) < 1 || int32_t(*share) > 16)
+      return emitOpError() << "exp2_fma must be in [1, 16], got "
+                           << int32_t(*share);
+    if (!hasTile())
+      return emitOpError() << "exp2_fma counts columns but there is no tile";
+  }
   // Rows and warps of all; shape and layout of the tiles among them.
   int32_t rows = -1, warps = -1;
   RegType tile;

@@ -1,0 +1,114 @@
+"""Math of maps that the back end spells out, in the emulator.
+
+usage: check_math.py ATTN-TRANSLATE
+
+One warp loads a tile of inputs and stores tanh of them, and exp2 with a share of
+the columns on the FMA pipe.  Prints the largest relative error of each.
+"""
+
+import math
+import random
+import struct
+import subprocess
+import sys
+from array import array
+
+from check_prefill import Memory
+from ptx_emulator import Machine
+
+COLS = 128
+TEXT = """
+!t = !frag.reg<16x128xf32, #frag.layout<"mma_c", warps = 1>>
+!i = !frag.vec<16xi64, #frag.layout<"mma_c", warps = 1>>
+!b = !frag.vec<16xi1, #frag.layout<"mma_c", warps = 1>>
+!ptr = !frag.ptr<f32>
+frag.kernel @maps threads 32 smem 0 params 200 {
+  %in = frag.param "in" at 0 : !ptr
+  %out = frag.param "out" at 8 : !ptr
+  %offsets = frag.map () at (%r) -> !i {
+    %n = arith.constant 128 : i64
+    %wide = arith.extsi %r : i32 to i64
+    %x = arith.muli %wide, %n : i64
+    frag.yield %x : i64
+  }
+  %live = frag.map () at (%r) -> !b {
+    %x = arith.constant true
+    frag.yield %x : i1
+  }
+  %x = frag.load %in, %offsets, %live : !ptr, !i, !b -> !t
+  %y = frag.map (%e = %x : !t) at (%r, %c) -> !t SHARE {
+    %v = MATH %e : f32
+    frag.yield %v : f32
+  }
+  frag.store %y, %out, %offsets, %live : !t, !ptr, !i, !b
+  frag.return
+}
+"""
+
+
+def run(translate, op, share, values):
+    """The op of each of 16 x 128 values."""
+    attributes = f"attributes {{exp2_fma = {share} : i32}}" if share else ""
+    text = TEXT.replace("MATH", op).replace("SHARE", attributes)
+    ptx = subprocess.run([translate, "--attn-to-ptx", "-"], input=text, capture_output=True,
+                         text=True, check=True).stdout
+    memory = Memory(1 << 16)
+    source = memory.add(array("f", values).tobytes())
+    out = memory.add(b"\xff" * (4 * len(values)))
+    machine = Machine(ptx, "maps", 32, 0)
+    machine.run(0, 1, struct.pack("<2Q184x", source, out), memory.data)
+    return list(memory.words(out, len(values), "f")), machine.executed
+
+
+def relative(got, wanted):
+    if math.isinf(wanted) or math.isnan(wanted):
+        return 0.0 if str(got) == str(wanted) else math.inf
+    return abs(got - wanted) / max(abs(wanted), 2.0 ** -100)
+
+
+def on_fma(column, share):
+    """A thread's columns are 8 i + 2 lane and + 1."""
+    slot = column // 8 * 2 + column % 2
+    return slot % 16 * share % 16 < share
+
+
+def main():
+    translate = sys.argv[1]
+    random.seed(1)
+    count = 16 * COLS
+
+    values = [random.choice((-1, 1)) * 2.0 ** random.uniform(-100, 60) if i % 2 else
+              random.uniform(-10, 10) for i in range(count)]
+    got, _ = run(translate, "math.tanh", 0, values)
+    rounded = array("f", values)
+    tanh = max(relative(g, math.tanh(v)) for g, v in zip(got, rounded))
+    print(f"tanh {'good' if tanh < 1.2e-6 else 'bad'} {tanh:.2e}")
+
+    special = [math.inf, -math.inf, 128.0, 127.75, -127.0, -1e30, 1e30, 0.0, -0.0, 300.0, math.nan]
+    values = [random.uniform(-125, 127) for _ in range(count)]
+    for row in range(len(special)):
+        values[row * COLS:(row + 1) * COLS] = [special[row]] * COLS
+    rounded = array("f", values)
+    for share in (1, 5, 16):
+        got, executed = run(translate, "math.exp2", share, values)
+        moved = [on_fma(column, share) for column in range(COLS)]
+        worst = 0.0
+        for (i, x), g in zip(enumerate(rounded), got):
+            if moved[i % COLS] and math.isnan(x):
+                wanted = math.inf
+            elif math.isnan(x):
+                wanted = x
+            else:
+                wanted = math.inf if x >= 128 else 2.0 ** x if x > -126 else 0.0
+            worst = max(worst, relative(g, wanted))
+        mufu = sum(n for op, n in executed.items() if op.startswith("ex2"))
+        print(f"exp2 {share}/16 {'good' if worst < 3.5e-6 else 'bad'} {worst:.2e}, {mufu} ex2")
+    # Below the smallest normal number a value between 0 and it.
+    values = [-126 - i / count for i in range(count)]
+    got, _ = run(translate, "math.exp2", 16, values)
+    small = all(0 <= g <= 2.0 ** -126 for g in got)
+    print(f"underflow {'good' if small else 'bad'}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
