@@ -37,7 +37,7 @@ SCORES = {
   attn.hook score(%s, %b, %h, %q, %k) {
     %cap = arith.constant 50.0 : f32
     %x = arith.divf %s, %cap : f32
-    %t = math.tanh %x : f32
+    %t = math.tanh %x fastmath<afn> : f32
     %y = arith.mulf %cap, %t : f32
     attn.yield %y : f32
   }""",

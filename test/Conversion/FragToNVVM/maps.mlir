@@ -115,6 +115,8 @@ frag.kernel @band threads 32 smem 0 params 200 {
   %v = frag.splat %n : i32 -> !frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>>
   %z = arith.constant 0.0 : f32
   %u = frag.keep_columns %t from %v to %v else %z : !frag.reg<16x16xf32, #frag.layout<"mma_c", warps = 1>>, !frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>>, !frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>>
+  frag.return
+}
 
 // exp2 of the thread's first column on the FMA pipe, in both rows, and of its second
 // one on the MUFU.
