@@ -344,7 +344,10 @@ def cell(device, options, dim, mask, seq, element, score, inputs="random", keys=
         own = name not in PEERS and name != "flex"
         got = o if own else result["o"]
         error = errors(got, lse if own else None, q, k, v, mask, shapes.WINDOW, score)
-        ok = error[0] <= LIMIT[element] and error[1] <= 2e-3 and not bool(got.isnan().any())
+        # f32 keeps 24 bits of a score.
+        highest = max(shapes.heights(inputs, keys) or [0.0])
+        ok = error[0] <= LIMIT[element] and error[1] <= 2e-3 + 2e-6 * highest and \
+            not bool(got.isnan().any())
         wrong[name] = (*error, ok)
     times = milliseconds(calls, options.rounds)
     flops = 4 * batch * heads * dim * shapes.visible_pairs(mask, seq, keys)

@@ -117,7 +117,9 @@ struct Weights {
 } // namespace
 
 /// Exponents of base 2: (x, y) -> (max, 2^(x - max), 2^(y - max)), (-inf, 0, 0) if
-/// both are -inf.  Others are given in units of `unit`.
+/// both are -inf.  Others are given in units of `unit`, which acts behind the
+/// difference: x * unit - base would be contracted, and of equal and large x the
+/// rounding error of base would be left as an exponent.
 static Weights weigh(Scalars &s, Value x, Value y, float unit = 1) {
   Value top = arith::MaxNumFOp::create(s.b, s.loc, x, y);
   Value none = s.cmpF(arith::CmpFPredicate::OEQ, top, s.negInf());
