@@ -269,8 +269,9 @@ private:
       // Only what several items read is worth keeping in L2.
       bool shared = perHead * headsOfKv() > 1;
       loads[r] = {};
-      if (shared)
+      if (shared && o.l2Bytes)
         loads[r].bytes = double(p.kvLens[r]) * p.keyBytes * p.kvHeads;
+      sharedBytes += loads[r].bytes;
       for (int32_t h = 0; h < entryHeads; ++h)
         for (int64_t t = 0; t < perHead; ++t) {
           Tile &tile = tiles[tileCount++];
@@ -378,7 +379,8 @@ private:
   int32_t headsOfKv() const { return p.heads / p.pack / p.kvHeads; }
 
   void chooseSections() {
-    for (int32_t i = 0; i < pieceCount; ++i) {
+    // Decode reads nothing twice: one section, whatever its items cost.
+    for (int32_t i = 0; sharedBytes > 0 && i < pieceCount; ++i) {
       RequestLoad &load = loads[tiles[pieces[i].tile].rows.request];
       load.cost += double(pieces[i].cost) * counts.copies;
       load.longest = std::max(load.longest, double(pieces[i].cost));
@@ -394,6 +396,8 @@ private:
   /// The section whose list of pieces holds this one.  Where one head stands for
   /// all, the sections of a request have one list.
   int32_t listOf(const Piece &piece) const {
+    if (sectionCount == 1)
+      return 0;
     const TileRows &rows = tiles[piece.tile].rows;
     int32_t s = firsts[rows.request];
     if (counts.copies == 1)
@@ -546,6 +550,7 @@ private:
   int32_t *firsts; ///< first section of each request
   int32_t tileCount = 0;
   int32_t pieceCount = 0;
+  double sharedBytes = 0; ///< of the loads
   int32_t sectionCount = 1;
   Section sections[kMaxSections];
   int32_t listEnds[kMaxSections]; ///< of each section's pieces, in `keys`
