@@ -111,7 +111,7 @@ def main():
     maps, wanted = soft_cap(values)
     got, executed = run(translate, "", 0, values, maps)
     worst = max(map(relative, got, wanted))
-    # All of the 64 elements but the first 16 wait for another one; one `or` is of an address.
+    # All of the 64 elements but the first 8 wait for another one; one `or` is of an address.
     print(f"soft cap {'good' if worst < 8e-6 else 'bad'} {worst:.2e}, {executed['or.b32']} or")
 
     special = [math.inf, -math.inf, 128.0, 127.75, -127.0, -1e30, 1e30, 0.0, -0.0, 300.0, math.nan]
