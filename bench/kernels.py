@@ -1,9 +1,10 @@
 """Writes the kernels that the benchmarks time, one .mlir file each.
 
     kernels.py OUT_FOLDER [--target=sm_90a --attnc=build/bin/attnc]
+               [--schedule=softmax=exact --label=exact]
 
 A name says what a kernel is: prefill-d128-causal-h16x16-bf16.  With --target each
-is compiled too, to NAME.attn.
+is compiled too, to NAME.attn, or to NAME@LABEL.attn with a schedule of its own.
 """
 
 import argparse
@@ -36,7 +37,7 @@ SCORES = {
   attn.hook score(%s, %b, %h, %q, %k) {
     %cap = arith.constant 50.0 : f32
     %x = arith.divf %s, %cap : f32
-    %t = math.tanh %x : f32
+    %t = math.tanh %x fastmath<afn> : f32
     %y = arith.mulf %cap, %t : f32
     attn.yield %y : f32
   }""",
@@ -103,6 +104,8 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--target", help="compile for these targets")
     parser.add_argument("--attnc", default="build/bin/attnc")
+    parser.add_argument("--schedule", default="", help="override fields of the schedule")
+    parser.add_argument("--label", default="", help="of the bundles, e.g. exact")
     parser.add_argument("--only", default="", help="names that contain this")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -112,8 +115,11 @@ def main():
         source.write_text(text(**kernel))
         if not options.target:
             return ""
+        label = f"@{options.label}" * bool(options.label)
         done = subprocess.run([options.attnc, source, f"--target={options.target}", "-o",
-                               source.with_suffix(".attn")], capture_output=True, text=True)
+                               source.with_name(f"{source.stem}{label}.attn")] +
+                              [f"--schedule={options.schedule}"] * bool(options.schedule),
+                              capture_output=True, text=True)
         return f"{source.stem}: {done.stderr.strip()}" if done.returncode else ""
 
     chosen = [kernel for kernel in all_kernels() if options.only in name(**kernel)]

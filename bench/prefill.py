@@ -2,15 +2,23 @@
 
     prefill.py BUNDLES OUT [--dims 64,128 --masks dense,causal --seqs 512,...,16384]
                [--scores plain,softcap,alibi] [--flex] [--ragged] [--prototype FOLDER]
+               [--uneven 1024x8192,128x16384] [--inputs random,rising,late-peak]
 
 A cell is (head dim, mask, tokens a request) with 16k tokens and a hidden size of
 2048 in all.  In each: random inputs, the output poisoned, every candidate compared
 with a float32 reference on a sample of heads and rows; then each candidate runs
 alone (25 ms to settle, 50 ms timed by events), in random order, in 3 rounds; the
-figure is the median.  A power-limited GPU makes anything shorter a lie.
+figure is the median.  A power-limited GPU makes anything shorter a lie.  Clocks of a
+launch are read beside the time (clock.py): utilisation = flops of visible pairs / (SMs x
+4096 x clocks).
 
 --flex adds FlexAttention, compiled for the shape; --ragged times batches of uneven lengths
 (Zipf, 16k tokens in all) of 16/16 and 32/8 heads, which count as TFLOP/s of visible pairs.
+--uneven QxK,..: cells with Q queries and K keys a request, the last query at the last key;
+cuDNN is a peer of the dense ones only.
+--inputs: rising and late-peak are worst cases of a frozen softmax reference
+(shapes.py); with bundles NAME.attn and NAME@exact.attn (kernels.py --schedule) the time over
+that of the exact loop is printed and recorded as over_exact.
 
 BUNDLES holds NAME.attn (names of kernels.py), and NAME@LABEL.attn for variants to compare.
 --prototype: a folder with the hand-generated kernels (NAME.json, NAME.cubin) that the
@@ -23,6 +31,7 @@ ratio to the fastest peer.
 import argparse
 import ctypes
 import functools
+import itertools
 import json
 import pathlib
 import random
@@ -32,8 +41,11 @@ import sys
 import torch
 import torch.nn.functional as functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.nn.attention.bias import causal_lower_right
 
+import clock
 import kernels
+import shapes
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "python"))
 import attn_mlir  # noqa: E402
@@ -132,9 +144,11 @@ class Prototype:
 def flex(q, k, v, mask, score, window):
     """FlexAttention for the shape, compiled; a call."""
     from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-    tokens, slope = q.shape[2], alibi_slopes(q.shape[1])
+    tokens, keys, slope = q.shape[2], k.shape[2], alibi_slopes(q.shape[1])
+    offset = keys - tokens
 
     def visible(b, h, i, j):
+        i = i + offset
         near = i >= j
         return near & (i - j < window) if mask == "window" else near
 
@@ -142,9 +156,9 @@ def flex(q, k, v, mask, score, window):
         return CAP * torch.tanh(s / CAP)
 
     def alibi(s, b, h, i, j):
-        return s + slope[h] * (j - i)
+        return s + slope[h] * (j - i - offset)
 
-    block_mask = None if mask == "dense" else create_block_mask(visible, None, None, tokens, tokens,
+    block_mask = None if mask == "dense" else create_block_mask(visible, None, None, tokens, keys,
                                                                 device="cuda")
     torch._dynamo.reset()  # or it stops compiling after a few shapes
     compiled = torch.compile(flex_attention, dynamic=False)
@@ -156,27 +170,31 @@ def errors(o, lse, q, k, v, mask, window, score="plain"):
     """Relative error of the output and largest LSE error, on a sample of heads and rows."""
     batch, heads, tokens, dim = q.shape
     rows = torch.randperm(tokens, device="cuda")[:256]
+    at = rows + (k.shape[2] - tokens)  # positions: the last query stands at the last key
     group = heads // k.shape[1]
     out = ref = lse_error = 0.0
     for _ in range(4):
         b, h = random.randrange(batch), random.randrange(heads)
         keys, values = k[b, h // group].float(), v[b, h // group].float()
         scores = q[b, h, rows].float() @ keys.T * dim ** -0.5
-        position = torch.arange(tokens, device="cuda")
+        position = torch.arange(k.shape[2], device="cuda")
         if score == "softcap":
             scores = CAP * torch.tanh(scores / CAP)
         if score == "alibi":
-            scores += alibi_slopes(heads)[h] * (position[None] - rows[:, None])
+            scores += alibi_slopes(heads)[h] * (position[None] - at[:, None])
         if mask != "dense":
-            hidden = position[None] > rows[:, None]
+            hidden = position[None] > at[:, None]
             if mask == "window":
-                hidden |= rows[:, None] - position[None] >= window
+                hidden |= at[:, None] - position[None] >= window
             scores.masked_fill_(hidden, float("-inf"))
-        wanted = torch.softmax(scores, -1) @ values
+        # Rows without a key: 0 and -inf.
+        wanted = torch.softmax(scores, -1).nan_to_num(0.0) @ values
         out += float((o[b, h, rows].float() - wanted).square().sum())
         ref += float(wanted.square().sum())
         if lse is not None:
-            difference = (lse[b, h, rows] - torch.logsumexp(scores, -1)).abs().max()
+            wanted = torch.logsumexp(scores, -1)
+            same = lse[b, h, rows] == wanted
+            difference = (lse[b, h, rows] - wanted).masked_fill_(same, 0.0).abs().max()
             lse_error = max(lse_error, float(difference))
     return (out / ref) ** 0.5, lse_error
 
@@ -212,12 +230,56 @@ def milliseconds(calls, rounds):
     return {name: statistics.median(times) for name, times in medians.items()}
 
 
-def cell(device, options, dim, mask, seq, element, score):
-    batch, heads = max(1, 16384 // seq), 2048 // dim
-    q, k, v = (torch.randn(batch, heads, seq, dim, device="cuda", dtype=TORCH[element])
-               for _ in range(3))
+def clocks(call, ms):
+    """Clocks of the SMs for one launch, over 50 ms of them."""
+    sms = torch.cuda.get_device_properties(0).multi_processor_count
+    stamps = torch.zeros(2, sms, dtype=torch.int64, device="cuda")
+    launches = int(50 / ms) + 1
+    stamper = clock_of(sms)
+    stream = torch.cuda.current_stream().cuda_stream
+    for _ in range(int(10 / ms) + 1):
+        call()
+    stamper.stamp(stamps[0].data_ptr(), stream)
+    for _ in range(launches):
+        call()
+    stamper.stamp(stamps[1].data_ptr(), stream)
+    return clock.clocks_between(*stamps.tolist(), launches)
+
+
+@functools.lru_cache(None)
+def clock_of(sms):
+    return clock.Clock(sms)
+
+
+def raise_scores(q, k, kind):
+    """Turns random inputs into those of shapes.heights, by column 0 of q and k."""
+    heights = shapes.heights(kind, k.shape[2])
+    if heights is None:
+        return
+    step = 16.0
+    q[..., 0] = step
+    k[..., 0] = torch.tensor(heights, device="cuda") / (step * q.shape[3] ** -0.5)
+
+
+def over_exact(times):
+    """{candidate: time over that of the same kernel with the exact loop}."""
+    exact = [ms for name, ms in times.items() if name.startswith("ours") and "exact" in name]
+    return {name: ms / min(exact) for name, ms in times.items()
+            if exact and name.startswith("ours") and "exact" not in name}
+
+
+def cell(device, options, dim, mask, seq, element, score, inputs="random", keys=None):
+    """Times one shape: `seq` queries and `keys` keys (None: as many) a request."""
+    keys = keys or seq
+    batch, heads = max(1, 16384 // max(seq, keys)), 2048 // dim
+    q, k, v = (torch.randn(batch, heads, tokens, dim, device="cuda", dtype=TORCH[element])
+               for tokens in (seq, keys, keys))
+    raise_scores(q, k, inputs)
     o, lse = torch.empty_like(q), torch.empty(batch, heads, seq, device="cuda")
     causal = mask != "dense"
+    shape = f"{seq}" if keys == seq else f"{seq}x{keys}"
+    about = {"dim": dim, "mask": mask, "score": score, "element": element, "seq": seq,
+             "keys": keys, "inputs": inputs}
     calls, skipped = [], {}
 
     def try_add(name, make):
@@ -239,7 +301,8 @@ def cell(device, options, dim, mask, seq, element, score):
             if form.target != "cpu":
                 try_add(f"ours {form.target} #{index} {label}".strip(),
                         lambda b=bundle, i=index: Ours(device, b, i, q, k, v, o, lse))
-    if options.prototype and element == "bf16" and score == "plain" and mask != "window":
+    if options.prototype and element == "bf16" and score == "plain" and mask != "window" and \
+            keys == seq:
         for meta in sorted(options.prototype.glob("*.json")):
             facts = json.loads(meta.read_text())
             if facts["d"] == dim and bool(facts["causal"]) == causal and facts["opt"] and \
@@ -249,17 +312,24 @@ def cell(device, options, dim, mask, seq, element, score):
     result = {}
 
     def peer(backend):
+        # is_causal puts the first query at the first key.
+        uneven = causal and keys != seq
+        bias = causal_lower_right(seq, keys) if uneven else None
+
         def call():
             with sdpa_kernel(backend):
-                result["o"] = functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+                result["o"] = functional.scaled_dot_product_attention(
+                    q, k, v, attn_mask=bias, is_causal=causal and not uneven)
         return call
 
     if score == "plain" and mask != "window":
         for name, backend in PEERS.items():
+            if name == "cudnn" and causal and keys != seq:
+                continue  # takes no such mask
             try_add(name, lambda b=backend: peer(b))
     if options.flex:
         def flex_peer():
-            run = flex(q, k, v, mask, score, 1024)
+            run = flex(q, k, v, mask, score, shapes.WINDOW)
 
             def call():
                 result["o"] = run()
@@ -273,30 +343,37 @@ def cell(device, options, dim, mask, seq, element, score):
         torch.cuda.synchronize()
         own = name not in PEERS and name != "flex"
         got = o if own else result["o"]
-        error = errors(got, lse if own else None, q, k, v, mask, 1024, score)
-        ok = error[0] <= LIMIT[element] and error[1] <= 2e-3 and not bool(got.isnan().any())
+        error = errors(got, lse if own else None, q, k, v, mask, shapes.WINDOW, score)
+        # f32 keeps 24 bits of a score.
+        highest = max(shapes.heights(inputs, keys) or [0.0])
+        ok = error[0] <= LIMIT[element] and error[1] <= 2e-3 + 2e-6 * highest and \
+            not bool(got.isnan().any())
         wrong[name] = (*error, ok)
     times = milliseconds(calls, options.rounds)
-    pairs = seq * seq if mask == "dense" else seq * (seq + 1) / 2
-    if mask == "window":
-        pairs -= max(0, seq - 1024) * (seq - 1024 + 1) / 2
-    flops = 4 * batch * heads * dim * pairs
+    flops = 4 * batch * heads * dim * shapes.visible_pairs(mask, seq, keys)
     peers = [times[name] for name in times if name in PEERS or name == "flex"]
+    calls, worse = dict(calls), over_exact(times)
+    sms = torch.cuda.get_device_properties(0).multi_processor_count
     records = []
     for name, ms in sorted(times.items(), key=lambda item: item[1]):
         error, lse_error, ok = wrong[name]
-        record = {"candidate": name, "dim": dim, "mask": mask, "score": score, "element": element,
-                  "seq": seq, "ms": ms, "tflops": flops / ms * 1e-9, "error": error,
-                  "lse_error": lse_error, "ok": ok,
+        cycles = clocks(calls[name], ms)
+        record = {"candidate": name, **about, "ms": ms, "tflops": flops / ms * 1e-9,
+                  "cycles": cycles, "utilisation": shapes.utilisation(flops, sms, cycles),
+                  "error": error, "lse_error": lse_error, "ok": ok,
                   "ratio": min(peers) / ms if peers else None}
+        if name in worse:
+            record["over_exact"] = worse[name]
         records.append(record)
         ratio = f"x{record['ratio']:.3f}" if peers else ""
-        print(f"{element} d{dim} {mask} {score} {seq:6d} {record['tflops']:7.1f} TFLOP/s {ratio:>7} "
-              f"{'' if ok else f'WRONG {error:.3g} {lse_error:.3g} '} {name}", flush=True)
+        exact = f" {worse[name]:.3f} of exact" if name in worse else ""
+        what = "" if inputs == "random" else f"{inputs} "
+        print(f"{element} d{dim} {mask} {score} {what}{shape:>6} {record['tflops']:7.1f} TFLOP/s "
+              f"{ratio:>7} util {record['utilisation']:.3f}{exact} "
+              f"{'' if ok else f'WRONG {error:.3g} {lse_error:.3g} '}{name}", flush=True)
     for name, reason in skipped.items():
-        print(f"{element} d{dim} {mask} {seq:6d} skipped {name}: {reason}", flush=True)
-        records.append({"candidate": name, "dim": dim, "mask": mask, "score": score,
-                        "element": element, "seq": seq, "error": reason})
+        print(f"{element} d{dim} {mask} {shape:>6} skipped {name}: {reason}", flush=True)
+        records.append({"candidate": name, **about, "error": reason})
     return records
 
 
@@ -331,7 +408,7 @@ def ragged(device, options, mask, heads, kv_heads, lengths):
         for length in lengths:
             part = slice(begin, begin + length)
             got = [t[part].transpose(0, 1)[None] for t in (o, lse, q, k, v)]
-            worst = tuple(map(max, worst, errors(*got, mask, 1024)))
+            worst = tuple(map(max, worst, errors(*got, mask, shapes.WINDOW)))
             begin += length
         ms = milliseconds([("ours", launch)], options.rounds)["ours"]
     pairs = sum(n * n if mask == "dense" else n * (n + 1) / 2 for n in lengths)
@@ -350,7 +427,7 @@ def main():
         return text.split(",")
 
     def numbers(text):
-        return [int(part) for part in text.split(",")]
+        return [int(part) for part in text.split(",") if part]
 
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -364,21 +441,25 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--flex", action="store_true")
     parser.add_argument("--ragged", action="store_true")
+    parser.add_argument("--inputs", type=names, default=["random"])
+    parser.add_argument("--uneven", type=shapes.uneven, default=[])
     parser.add_argument("--prototype", type=pathlib.Path)
     options = parser.parse_args()
+    for kind in options.inputs:
+        if kind not in shapes.INPUTS:
+            parser.error(f"unknown inputs {kind} (known: {', '.join(shapes.INPUTS)})")
     torch.backends.cuda.matmul.allow_tf32 = False
     options.out.mkdir(parents=True, exist_ok=True)
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, "
           f"cudnn {torch.backends.cudnn.version()}")
     records = []
     with attn_mlir.Device("cuda:0") as device:
-        for element in options.elements:
-            for score in options.scores:
-                for dim in options.dims:
-                    for mask in options.masks:
-                        for seq in options.seqs:
-                            records += cell(device, options, dim, mask, seq, element, score)
-                            (options.out / "prefill.json").write_text(json.dumps(records, indent=1))
+        sizes = [(seq, None) for seq in options.seqs] + options.uneven
+        for element, score, dim, mask, inputs, (seq, keys) in itertools.product(
+                options.elements, options.scores, options.dims, options.masks, options.inputs,
+                sizes):
+            records += cell(device, options, dim, mask, seq, element, score, inputs, keys)
+            (options.out / "prefill.json").write_text(json.dumps(records, indent=1))
         if options.ragged:
             for mask in options.masks:
                 for heads, kv_heads in ((16, 16), (32, 8)):

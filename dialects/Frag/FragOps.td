@@ -156,6 +156,25 @@ def Frag_MapOp : Frag_Op<"map", [Pure, SingleBlock]> {
   }];
 }
 
+def Frag_KeepColumnsOp
+    : Frag_Op<"keep_columns", [Pure, AllTypesMatch<["tile", "result"]>]> {
+  let summary = "columns from `lo` up to `hi` of each row; the rest is `fill`";
+  let description = [{
+    A mask that is two limits a row: column c of row r stays if lo[r] <= c < hi[r].
+    Limits lie between 0 and the number of columns, so a thread subtracts its first
+    column once a row and compares with constants.
+
+    `frag.keep_columns %s to %hi else %ninf : !frag.reg<64x128xf32, #C>, !frag.vec<64xi32, #C>`
+  }];
+  let arguments = (ins Frag_RegType:$tile, Optional<Frag_VecType>:$lo, Frag_VecType:$hi, F32:$fill);
+  let results = (outs Frag_RegType:$result);
+  let assemblyFormat = [{
+    $tile (`from` $lo^)? `to` $hi `else` $fill attr-dict `:` type($tile) `,` type($hi)
+      (`,` type($lo)^)?
+  }];
+  let hasVerifier = 1;
+}
+
 def Frag_ReduceRowOp : Frag_Op<"reduce_row", [Pure]> {
   let summary = "reduce each row of a tile";
   let description = [{

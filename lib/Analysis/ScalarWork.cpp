@@ -26,8 +26,10 @@ ScalarWork attn::scalarWorkOf(Operation *op,
     work.fma = 1;
   } else if (isa<math::Exp2Op>(op)) {
     work.mufu = 1;
-  } else if (isa<math::TanhOp>(op)) {
-    work.fma = 9, work.mufu = 1;
+  } else if (auto tanh = dyn_cast<math::TanhOp>(op)) {
+    work.mufu = 1;
+    if (!bitEnumContainsAll(tanh.getFastmath(), arith::FastMathFlags::afn))
+      work.fma = 9;
   } else if (isa<math::ExpOp, math::LogOp, math::Log2Op, math::SqrtOp,
                  math::RsqrtOp>(op)) {
     work.fma = 1, work.mufu = 1;

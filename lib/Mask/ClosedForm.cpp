@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstdlib>
 
 using namespace attn::mask;
 
@@ -394,6 +395,18 @@ bool attn::mask::fitsI32(const ClosedForm &form, const uint32_t *params,
     __int128 lo = fixed + std::min(q0, q1) + std::min<__int128>(0, k1);
     __int128 hi = fixed + std::max(q0, q1) + std::max<__int128>(0, k1);
     if (lo < INT32_MIN || hi > INT32_MAX)
+      return false;
+  }
+  return true;
+}
+
+bool attn::mask::alwaysFitsI32(const ClosedForm &form) {
+  for (const LinearSum &s : form.sums) {
+    bool isPosition = std::abs(s.q) + std::abs(s.k) <= 1;
+    // q >= kvLen - qLen and k < kvLen, so k - q < qLen; and q - k < kvLen.
+    bool isDistance = std::abs(s.q) == 1 && s.k == -s.q;
+    if (s.constant || s.qLen || s.kvLen || !s.params.empty() ||
+        !(isPosition || isDistance))
       return false;
   }
   return true;

@@ -56,17 +56,19 @@ Comparison attn::oracle::compare(const Reference &ref, const float *o,
   size_t dim = size_t(ref.dimV);
   double errorSquares = 0, refSquares = 0;
   double lseRatio = -1;
-  int64_t firstWrongEmpty = -1;
+  int64_t firstWrongEmpty = -1, wrongNanRows = 0, firstWrongNan = -1;
   for (size_t r = 0; r < ref.rows.size(); ++r) {
     const double *want = ref.o.data() + r * dim;
     const float *have = o + r * dim;
     bool hasLse = lse && !ref.lse.empty();
 
-    bool finite = true;
+    bool finite = true, nan = true, haveNan = true;
     double rowError = 0, rowRef = 0;
     bool zero = true;
     for (size_t c = 0; c < dim; ++c) {
       finite &= std::isfinite(want[c]);
+      nan &= std::isnan(want[c]);
+      haveNan &= std::isnan(have[c]);
       double d = double(have[c]) - want[c];
       rowError += d * d;
       rowRef += want[c] * want[c];
@@ -75,6 +77,14 @@ Comparison attn::oracle::compare(const Reference &ref, const float *o,
     if (hasLse)
       finite &= !std::isnan(ref.lse[r]) &&
                 ref.lse[r] != std::numeric_limits<double>::infinity();
+    if (nan) {
+      ++result.nanRows;
+      if (hasLse && std::isnan(ref.lse[r]))
+        haveNan &= std::isnan(lse[r]);
+      if (!haveNan && wrongNanRows++ == 0)
+        firstWrongNan = int64_t(r);
+      continue;
+    }
     if (!finite) {
       ++result.skippedRows;
       continue;
@@ -129,5 +139,8 @@ Comparison attn::oracle::compare(const Reference &ref, const float *o,
   if (result.wrongEmptyRows)
     fail(std::to_string(result.wrongEmptyRows) +
          " empty rows are not exact, first " + place(ref, firstWrongEmpty));
+  if (wrongNanRows)
+    fail(std::to_string(wrongNanRows) +
+         " rows that see NaN are not NaN, first " + place(ref, firstWrongNan));
   return result;
 }

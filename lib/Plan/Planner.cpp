@@ -6,21 +6,17 @@
 //            same, else for each head
 //   pieces   tiles cut into splits, with cost; sorted by (cost, order)
 //   plan     pieces replicated over the heads, slots and merges filled in;
-//            a section of heads after the other, head by head where the cost
-//            is one
+//            a section (Sections.h) after the other, head by head where the
+//            cost is one
 //
 // Balance: with L = total cost / workers no piece should cost more than about
 // L.  A split holds max(L - cost of a full tile's rows, L / 2) worth of keys,
 // so the pieces beyond one a tile number at most 2 * workers: sum over tiles of
 // (splits - 1) <= sum of keys / split <= (total / costKv) / (L / 2 / costKv).
 //
-// Sections: while a section runs, its keys and values stay in L2, so there are
-// (their bytes / L2) of them, to the nearest number.  The last one decides how
-// evenly the workers end: each keeps at least two of the longest items for
-// every worker, or there are fewer sections.
-//
 //===----------------------------------------------------------------------===//
 #include "attn/Plan/Planner.h"
+#include "Sections.h"
 
 #include "attn/ABI/Version.h"
 
@@ -39,9 +35,6 @@ namespace {
 constexpr int64_t kMaxItems = (int64_t(1) << 30) - 1;
 /// A split below this many tiles of keys costs more than it saves.
 constexpr int64_t kMinSplitTiles = 4;
-/// A section is worth at least this many of the longest items for each worker.
-constexpr double kMinSectionItems = 2;
-constexpr int32_t kMaxSections = 64;
 
 struct Tile {
   TileRows rows;
@@ -147,12 +140,15 @@ struct PlanLayout {
 };
 
 struct ScratchLayout {
-  uint64_t tiles, pieces, keys, bytes;
-  ScratchLayout(uint64_t tileCount, uint64_t pieceCount) {
+  uint64_t tiles, pieces, keys, loads, order, firsts, bytes;
+  ScratchLayout(uint64_t tileCount, uint64_t pieceCount, uint64_t requests) {
     tiles = 0;
     pieces = roundUp(tileCount * sizeof(Tile), 16);
     keys = pieces + roundUp(pieceCount * sizeof(Piece), 16);
-    bytes = keys + pieceCount * sizeof(uint64_t);
+    loads = keys + roundUp(pieceCount * sizeof(uint64_t), 16);
+    order = loads + roundUp(requests * sizeof(RequestLoad), 16);
+    firsts = order + roundUp(requests * sizeof(int32_t), 16);
+    bytes = firsts + roundUp(requests * sizeof(int32_t), 16);
   }
 };
 
@@ -214,7 +210,7 @@ bool count(const Problem &p, const Options &o, Counts &counts, Error &error) {
   counts.tiles = tiles * entryHeads;
   counts.pieces =
       counts.tiles + (perHead ? allExtra : std::min(extra, allExtra));
-  c.scratchBytes = ScratchLayout(counts.tiles, counts.pieces).bytes;
+  c.scratchBytes = ScratchLayout(counts.tiles, counts.pieces, p.batch).bytes;
   return true;
 }
 
@@ -225,10 +221,13 @@ public:
       : p(p), o(o), counts(counts), summary(summary), error(error), plan(plan),
         layout(counts.capacity.items, counts.capacity.merges,
                counts.capacity.requests) {
-    ScratchLayout at(counts.tiles, counts.pieces);
+    ScratchLayout at(counts.tiles, counts.pieces, p.batch);
     tiles = reinterpret_cast<Tile *>(scratch + at.tiles);
     pieces = reinterpret_cast<Piece *>(scratch + at.pieces);
     keys = reinterpret_cast<uint64_t *>(scratch + at.keys);
+    loads = reinterpret_cast<RequestLoad *>(scratch + at.loads);
+    order = reinterpret_cast<int32_t *>(scratch + at.order);
+    firsts = reinterpret_cast<int32_t *>(scratch + at.firsts);
   }
 
   bool run() {
@@ -268,8 +267,10 @@ private:
       int64_t packedRows = int64_t(p.qLens[r]) * p.pack;
       int64_t perHead = tilesOf(p, r);
       // Only what several items read is worth keeping in L2.
-      if (perHead * headsOfKv() > 1)
-        sharedKeys += p.kvLens[r];
+      bool shared = perHead * headsOfKv() > 1;
+      loads[r] = {};
+      if (shared)
+        loads[r].bytes = double(p.kvLens[r]) * p.keyBytes * p.kvHeads;
       for (int32_t h = 0; h < entryHeads; ++h)
         for (int64_t t = 0; t < perHead; ++t) {
           Tile &tile = tiles[tileCount++];
@@ -377,47 +378,52 @@ private:
   int32_t headsOfKv() const { return p.heads / p.pack / p.kvHeads; }
 
   void chooseSections() {
-    double bytes = double(sharedKeys) * p.keyBytes * p.kvHeads;
-    double wanted = o.l2Bytes ? std::round(bytes / double(o.l2Bytes)) : 1;
-    double least = kMinSectionItems * summary.longestCost * o.workers;
-    if (least > 0)
-      wanted = std::min(wanted, std::floor(summary.totalCost / least));
-    double most = std::min(p.kvHeads, kMaxSections);
-    sections = int32_t(std::clamp(wanted, 1.0, most));
-    summary.sections = uint32_t(sections);
+    for (int32_t i = 0; i < pieceCount; ++i) {
+      RequestLoad &load = loads[tiles[pieces[i].tile].rows.request];
+      load.cost += double(pieces[i].cost) * counts.copies;
+      load.longest = std::max(load.longest, double(pieces[i].cost));
+    }
+    sectionCount = cutSections(loads, p.batch, p.kvHeads, o.l2Bytes, o.workers,
+                               order, sections);
+    summary.sections = uint32_t(sectionCount);
+    for (int32_t s = sectionCount - 1; s >= 0; --s)
+      for (int32_t rank = sections[s].rank0; rank < sections[s].rank1; ++rank)
+        firsts[order[rank]] = s;
   }
 
-  /// First KV head of a section; the last one ends at kvHeads.
-  int32_t sectionBegin(int32_t section) const {
-    return int32_t(ceilDiv(int64_t(section) * p.kvHeads, sections));
-  }
-  int32_t sectionOf(const Piece &piece) const {
-    int64_t kvHead = tiles[piece.tile].rows.head0 / (p.heads / p.kvHeads);
-    return int32_t(kvHead * sections / p.kvHeads);
+  /// The section whose list of pieces holds this one.  Where one head stands for
+  /// all, the sections of a request have one list.
+  int32_t listOf(const Piece &piece) const {
+    const TileRows &rows = tiles[piece.tile].rows;
+    int32_t s = firsts[rows.request];
+    if (counts.copies == 1)
+      for (int32_t kvHead = rows.head0 / (p.heads / p.kvHeads);
+           kvHead >= sections[s].head1;)
+        ++s;
+    return s;
   }
 
   /// Section by section; longest first, then in order of making.  Costs are not
   /// negative, so their bit patterns order like their values and one integer
-  /// key sorts both.  Where one head stands for all, all sections are the same
-  /// list.
+  /// key sorts both.
   void sortPieces() {
-    bool own = counts.copies == 1;
-    std::fill(sectionEnds, sectionEnds + sections, own ? 0 : pieceCount);
-    if (own) {
-      for (int32_t i = 0; i < pieceCount; ++i)
-        ++sectionEnds[sectionOf(pieces[i])];
-      std::partial_sum(sectionEnds, sectionEnds + sections, sectionEnds);
-    }
     int32_t next[kMaxSections] = {};
-    std::copy(sectionEnds, sectionEnds + sections - 1, next + 1);
+    for (int32_t i = 0; i < pieceCount; ++i)
+      ++next[listOf(pieces[i])];
+    int32_t end = 0;
+    for (int32_t s = 0; s < sectionCount; ++s) {
+      int32_t size = next[s];
+      next[s] = end;
+      end += size;
+      listEnds[s] = end;
+    }
     for (int32_t i = 0; i < pieceCount; ++i) {
       uint32_t bits;
       memcpy(&bits, &pieces[i].cost, sizeof(bits));
-      keys[next[own ? sectionOf(pieces[i]) : 0]++] =
-          uint64_t(~bits) << 32 | uint32_t(i);
+      keys[next[listOf(pieces[i])]++] = uint64_t(~bits) << 32 | uint32_t(i);
     }
-    for (int32_t s = 0; s < (own ? sections : 1); ++s)
-      std::sort(keys + (s ? sectionEnds[s - 1] : 0), keys + sectionEnds[s]);
+    for (int32_t s = 0; s < sectionCount; ++s)
+      std::sort(keys + (s ? listEnds[s - 1] : 0), keys + listEnds[s]);
   }
 
   void emit() {
@@ -441,12 +447,15 @@ private:
       }
     }
     attn_work_item *next = items;
-    for (int32_t s = 0; s < sections; ++s) {
+    for (int32_t s = 0; s < sectionCount; ++s) {
       bool own = counts.copies == 1;
-      int32_t copy0 = own ? 0 : sectionBegin(s) * headsOfKv();
-      int32_t copy1 = own ? 1 : sectionBegin(s + 1) * headsOfKv();
-      next = emitSection(own && s ? sectionEnds[s - 1] : 0, sectionEnds[s],
-                         copy0, copy1, next);
+      // Sections of one request share the list of the first.
+      int32_t list = s;
+      if (!own && sections[s].rank0 < sections[s].rank1)
+        list = firsts[order[sections[s].rank0]];
+      next = emitSection(list ? listEnds[list - 1] : 0, listEnds[list],
+                         own ? 0 : sections[s].head0 * headsOfKv(),
+                         own ? 1 : sections[s].head1 * headsOfKv(), next);
     }
     uint32_t itemCount = uint32_t(next - items);
     for (int32_t r = 0; r < p.batch; ++r)
@@ -532,11 +541,14 @@ private:
   Tile *tiles;
   Piece *pieces;
   uint64_t *keys;
+  RequestLoad *loads;
+  int32_t *order;  ///< of the requests, by their longest item
+  int32_t *firsts; ///< first section of each request
   int32_t tileCount = 0;
   int32_t pieceCount = 0;
-  int64_t sharedKeys = 0; ///< of requests whose keys several items read
-  int32_t sections = 1;
-  int32_t sectionEnds[kMaxSections]; ///< in `keys`
+  int32_t sectionCount = 1;
+  Section sections[kMaxSections];
+  int32_t listEnds[kMaxSections]; ///< of each section's pieces, in `keys`
 };
 
 } // namespace

@@ -132,6 +132,16 @@ bool Checker::gpu() {
     return false;
   if (!productOperands())
     return false;
+  // What the schedule does not name is left to the passes.
+  for (StringRef op : {"qk", "pv"}) {
+    StringRef atom = pipe.getAtom(op);
+    if (!atom.empty() && !only(("atoms." + op).str(), atom, "mma.m16n8k16"))
+      return false;
+  }
+  for (StringRef op : {"load_kv", "load_query"})
+    if (pipe.getAgent(op) == pipe::Agent::Tma)
+      return refuse("agents." + op + " is not built for " + on +
+                    " (built: cp_async)");
   // Copies for the next visit need a second slot while this one is read.
   for (StringRef channel : {"k", "v"}) {
     int32_t ahead = -pipe.getSkew("load_kv"), depth = pipe.getDepth(channel);

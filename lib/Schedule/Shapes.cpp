@@ -26,7 +26,7 @@ constexpr RoleShape dense64[] = {{3, 128, 2, 2, true},
                                  {3, 96, 2, 2, true},
                                  {3, 64, 2, 4, true},
                                  {2, 64, 2, 4}};
-constexpr RoleShape short64[] = {{4, 64, 2, 4, true}};
+constexpr RoleShape short64[] = {{4, 64, 2, 4, true, true}};
 constexpr RoleShape wide64[] = {{2, 128, 2, 2}};
 constexpr RoleShape masked64[] = {
     {4, 64, 2, 4, true}, {3, 64, 2, 4, true}, {2, 64, 2, 4}};
@@ -40,7 +40,8 @@ constexpr RoleShape masked128[] = {
 // Two slots of Q would not fit.
 constexpr RoleShape upTo192[] = {{2, 128, 1, 2}, {2, 96, 1, 2}, {2, 64, 1, 2}};
 constexpr RoleShape dense256[] = {
-    {2, 80, 1, 2}, {2, 64, 1, 2}, {2, 48, 1, 2}, {2, 32, 1, 2}};
+    {2, 64, 1, 2, false, true}, {2, 48, 1, 2}, {2, 32, 1, 2}};
+constexpr RoleShape wide256[] = {{2, 80, 1, 2, false, true}};
 constexpr RoleShape masked256[] = {{2, 64, 1, 2}, {2, 48, 1, 2}, {2, 32, 1, 2}};
 
 } // namespace
@@ -57,5 +58,5 @@ RoleShapes attn::roleShapesOf(int32_t dim, int32_t valueDim, bool masked) {
     return {upTo192, {}, {}};
   if (masked)
     return {masked256, {}, {}};
-  return {dense256, {}, {}};
+  return {dense256, {}, wide256};
 }

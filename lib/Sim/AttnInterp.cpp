@@ -118,7 +118,8 @@ static LogicalResult forKV(ForKVOp op, Interp &interp) {
     SmallVector<Datum> args{Datum::ofInt(j),
                             Datum::ofInt(base + j * op.getTileK())};
     llvm::append_range(args, state);
-    if (failed(interp.run(op->getRegion(0), args, results)))
+    if (failed(interp.turn(op)) ||
+        failed(interp.run(op->getRegion(0), args, results)))
       return failure();
     state.assign(results.begin(), results.end());
   }

@@ -112,6 +112,29 @@ static LogicalResult runMap(frag::MapOp op, Interp &interp) {
   return success();
 }
 
+static LogicalResult keepColumns(frag::KeepColumnsOp op, Interp &interp) {
+  const TileShape &shape =
+      interp.state<FragState>().shapeOf(op.getTile().getType());
+  int32_t cols = op.getTile().getType().getCols();
+  auto tile = std::make_shared<FragTile>(interp.get<FragTile>(op.getTile()));
+  const FragVec &hi = interp.get<FragVec>(op.getHi());
+  const FragVec *lo = op.getLo() ? &interp.get<FragVec>(op.getLo()) : nullptr;
+  float fill = interp.get(op.getFill()).word().f;
+  for (unsigned t = 0; t < shape.threads; ++t)
+    for (unsigned r = 0; r < shape.regs; ++r) {
+      size_t at = size_t(t) * shape.regs + r;
+      size_t row = size_t(t) * shape.rows + shape.slot[r];
+      int32_t begin = lo ? lo->data[row].i : 0, end = hi.data[row].i;
+      if (begin < 0 || end < 0 || begin > cols || end > cols)
+        return interp.fail(op, "limits " + Twine(begin) + " and " + Twine(end) +
+                                   " of " + Twine(cols) + " columns");
+      if (shape.col[at] < begin || shape.col[at] >= end)
+        tile->data[at] = fill;
+    }
+  interp.set(op.getResult(), Datum(std::shared_ptr<Object>(tile)));
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Reductions
 //===----------------------------------------------------------------------===//
@@ -301,6 +324,8 @@ LogicalResult attn::sim::runFragTileOp(Operation *op, Interp &interp) {
     }
     return success();
   }
+  if (auto keep = dyn_cast<frag::KeepColumnsOp>(op))
+    return keepColumns(keep, interp);
   if (auto reduce = dyn_cast<frag::ReduceRowOp>(op)) {
     reduceRow(reduce, interp);
     return success();

@@ -117,10 +117,12 @@ LogicalResult Interp::runScalar(Operation *op) {
 }
 
 LogicalResult Interp::turn(Operation *op) {
+  uint64_t &most = root->ownReport.turns[op];
+  most = std::max(most, ++loopTurns[op]);
   if (++turns <= launch.maxTurns)
     return success();
   return fail(op, "goes on after " + Twine(launch.maxTurns) + " turns of loops",
-              Verdict::Deadlock);
+              Verdict::NoEnd);
 }
 
 LogicalResult Interp::runScf(Operation *op) {
@@ -230,6 +232,8 @@ LogicalResult attn::sim::runKernel(Operation *kernel, ArrayRef<char> params,
     LogicalResult ran = runner(kernel, interp);
     const Report &own = interp.report();
     report.steps += own.steps;
+    for (auto &[loop, count] : own.turns)
+      report.turns[loop] += count;
     if (failed(ran) || !own.ok()) {
       report.give(own.ok() ? Verdict::NotRun : own.verdict, own.message,
                   own.loc);

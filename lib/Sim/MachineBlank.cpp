@@ -44,9 +44,10 @@ LogicalResult attn::sim::runBlankOp(Operation *op, Warp &warp, bool &known) {
                Datum(std::shared_ptr<Object>(std::move(inflight))));
     return warp.machine.yield();
   }
-  if (isa<frag::MapOp, frag::SplatOp, frag::ReduceRowOp, frag::ReduceQuadOp,
-          frag::PackOp, frag::QuadTransposeOp, frag::LoadOp, frag::LoadVecOp,
-          frag::LdmatrixOp, frag::MmaOp, frag::WgmmaWaitOp>(op)) {
+  if (isa<frag::MapOp, frag::SplatOp, frag::KeepColumnsOp, frag::ReduceRowOp,
+          frag::ReduceQuadOp, frag::PackOp, frag::QuadTransposeOp, frag::LoadOp,
+          frag::LoadVecOp, frag::LdmatrixOp, frag::MmaOp, frag::WgmmaWaitOp>(
+          op)) {
     for (mlir::Value result : op->getResults())
       interp.set(result, Datum(blank));
     return success();

@@ -410,6 +410,14 @@ Report Machine::run() {
   if (options.timing && result.ok())
     options.timing->finish();
   result.steps = fibers.steps();
+  for (auto &cta : ctas) {
+    llvm::DenseMap<Operation *, uint64_t> most;
+    for (auto &warp : cta->warps)
+      for (auto &[loop, count] : warp->interp->report().turns)
+        most[loop] = std::max(most[loop], count);
+    for (auto &[loop, count] : most)
+      result.turns[loop] += count;
+  }
   return result;
 }
 
@@ -447,13 +455,14 @@ void Machine::judge(Fibers::End end) {
       if (line->op)
         loc = line->op->getLoc();
       if (first)
-        result.give(
-            Verdict::Deadlock,
-            (end == Fibers::End::Limit
-                 ? "no end after " + std::to_string(fibers.steps()) + " steps: "
-                 : std::string()) +
-                text,
-            loc);
+        result.give(end == Fibers::End::Limit ? Verdict::NoEnd
+                                              : Verdict::Deadlock,
+                    (end == Fibers::End::Limit
+                         ? "not done after " + std::to_string(fibers.steps()) +
+                               " steps, the limit: "
+                         : std::string()) +
+                        text,
+                    loc);
       else
         result.note(text, loc);
       first = false;

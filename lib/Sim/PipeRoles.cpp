@@ -211,7 +211,7 @@ LogicalResult attn::sim::runRoles(pipe::RolesOp roles, Interp &interp) {
   else if (end == Fibers::End::Limit)
     (void)interp.fail(
         roles, "makes no end within " + Twine(options.maxSteps) + " steps",
-        Verdict::Deadlock);
+        Verdict::NoEnd);
   pipe.fibers = nullptr;
   interp.report().steps += fibers.steps();
   if (options.traces)

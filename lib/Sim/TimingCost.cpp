@@ -121,6 +121,13 @@ Stream CostModel::decode(Operation *op) {
                            : layout.rowsPerThread();
         out.steps = {plain()};
       })
+      .Case<frag::KeepColumnsOp>([&](auto keep) {
+        layout::Layout layout = layoutOf(keep.getTile().getType());
+        unsigned limits = keep.getLo() ? 2 : 1;
+        add(out.head, alu(), limits * layout.rowsPerThread());
+        out.elements = layout.registersPerThread();
+        out.steps.assign(limits + 1, alu());
+      })
       .Case<frag::ReduceRowOp>([&](auto reduce) {
         layout::Layout layout = layoutOf(reduce.getTile().getType());
         unsigned rows = layout.rowsPerThread();

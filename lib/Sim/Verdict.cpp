@@ -23,6 +23,8 @@ llvm::StringRef attn::sim::nameOf(Verdict verdict) {
     return "race";
   case Verdict::Deadlock:
     return "deadlock";
+  case Verdict::NoEnd:
+    return "no end";
   case Verdict::ResourceError:
     return "resource error";
   case Verdict::NotRun:

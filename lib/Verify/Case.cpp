@@ -8,6 +8,9 @@
 #include "attn/Sim/Interp.h"
 #include "attn/Sim/TensorMap.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/SetVector.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -36,6 +39,7 @@ LogicalResult attn::makeCase(KernelOp kernel, const VerifyOptions &options,
   auto attention = *kernel.getBody().front().getOps<AttentionOp>().begin();
   workload::Options inputs;
   inputs.seed = options.seed;
+  inputs.inputs = options.inputs;
   inputs.element = elementOf(
       cast<attn::TensorType>(attention.getQuery().getType()).getElement());
   inputs.output = elementOf(
@@ -106,6 +110,26 @@ bool attn::completeParams(Case &c, frag::KernelOp kernel, std::string &error) {
   return true;
 }
 
+/// Turns of the innermost loops around products of a kernel.
+static std::vector<uint64_t> visitsOf(ModuleOp module, StringRef entry,
+                                      const sim::Report &report) {
+  std::vector<uint64_t> visits;
+  llvm::SmallSetVector<Operation *, 4> loops;
+  if (Operation *kernel = SymbolTable::lookupSymbolIn(module, entry))
+    kernel->walk([&](Operation *op) {
+      if (!isa<QKOp, frag::MmaOp, frag::WgmmaOp>(op))
+        return;
+      Operation *loop = op->getParentOp();
+      while (loop != kernel && !isa<ForKVOp, scf::ForOp>(loop))
+        loop = loop->getParentOp();
+      if (loop != kernel)
+        loops.insert(loop);
+    });
+  for (Operation *loop : loops)
+    visits.push_back(report.turns.lookup(loop));
+  return visits;
+}
+
 LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
                             const VerifyOptions &options, const Turn *turn,
                             sim::MachineCache *cache) {
@@ -148,9 +172,10 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
       machine.reached = entry == c.spec.entry ? turn->reached : nullptr;
       machine.maxSteps = launch.maxSteps;
       // Steps of both kernels count: limits are set by them.
-      uint64_t before = report.steps;
+      sim::Report before = std::move(report);
       report = sim::runMachine(op, c.launch.params(), machine);
-      report.steps += before;
+      report.steps += before.steps;
+      report.turns.insert(before.turns.begin(), before.turns.end());
     } else {
       // A merge kernel has no channels.
       launch.traces = turn && entry == c.spec.entry ? turn->traces : nullptr;
@@ -163,6 +188,8 @@ LevelResult attn::interpret(Case &c, ModuleOp module, StringRef level,
   for (const sim::ReportNote &note : report.notes)
     error += "; " + note.text;
   LevelResult result = judge(c, level, report.ok(), error);
+  result.visits = visitsOf(module, c.spec.entry, report);
+  report.turns.clear(); // its keys die with the module
   if (report.ok() && !result.ok)
     report.give(sim::Verdict::WrongValues, result.verdict.message);
   result.report = std::move(report);

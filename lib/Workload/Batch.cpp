@@ -7,7 +7,39 @@
 
 using namespace attn::workload;
 
-/// `5,1,4096x8` to numbers.
+static constexpr long most = 65536; ///< lengths of one field
+
+/// A number at `at`, which then is behind it.
+static bool parseNumber(const char *&at, long &value) {
+  char *rest = nullptr;
+  value = std::strtol(at, &rest, 10);
+  bool digits = rest != at;
+  at = rest;
+  return digits;
+}
+
+/// `5`, `4096x8`, `0..600` or `0..600:7`.
+static bool parseField(const char *at, std::vector<int32_t> &out) {
+  long first = 0, last = 0, repeat = 1, step = 1;
+  if (!parseNumber(at, first))
+    return false;
+  last = first;
+  if (*at == 'x') {
+    if (!parseNumber(++at, repeat))
+      return false;
+  } else if (at[0] == '.' && at[1] == '.') {
+    if (!parseNumber(at += 2, last) || (*at == ':' && !parseNumber(++at, step)))
+      return false;
+  }
+  if (*at || first < 0 || last < first || last > INT_MAX || repeat < 1 ||
+      repeat > most || step < 1 || (last - first) / step >= most)
+    return false;
+  for (long length = first; length <= last; length += step)
+    out.insert(out.end(), size_t(repeat), int32_t(length));
+  return true;
+}
+
+/// `5,1,4096x8,0..600` to numbers.
 static bool parseLengths(const std::string &text, std::vector<int32_t> &out,
                          std::string &error) {
   size_t at = 0;
@@ -15,23 +47,13 @@ static bool parseLengths(const std::string &text, std::vector<int32_t> &out,
     size_t end = text.find(',', at);
     std::string field =
         text.substr(at, end == std::string::npos ? end : end - at);
-    char *rest = nullptr;
-    long length = std::strtol(field.c_str(), &rest, 10);
-    long repeat = 1;
-    bool digits = rest != field.c_str();
-    if (digits && *rest == 'x') {
-      const char *count = rest + 1;
-      repeat = std::strtol(count, &rest, 10);
-      digits = rest != count;
-    }
-    if (!digits || *rest || length < 0 || length > INT_MAX || repeat < 1 ||
-        repeat > 65536) {
-      error = "length \"" + field +
-              "\" is not a number from 0 to 2147483647 "
-              "(or length x repeat, repeat from 1 to 65536)";
+    if (!parseField(field.c_str(), out)) {
+      error =
+          "length \"" + field +
+          "\" is not a number from 0 to 2147483647 "
+          "(or length x repeat, or first..last:step, at most 65536 of them)";
       return false;
     }
-    out.insert(out.end(), size_t(repeat), int32_t(length));
     if (end == std::string::npos)
       break;
     at = end + 1;
@@ -42,12 +64,18 @@ static bool parseLengths(const std::string &text, std::vector<int32_t> &out,
 bool attn::workload::parseBatch(const std::string &text, Batch &batch,
                                 std::string &error) {
   size_t semicolon = text.find(';');
-  if (text.compare(0, 2, "q=") != 0 || semicolon == std::string::npos ||
-      text.compare(semicolon + 1, 3, "kv=") != 0) {
+  bool alike = semicolon == std::string::npos;
+  if (text.compare(0, 2, "q=") != 0 ||
+      (!alike && text.compare(semicolon + 1, 3, "kv=") != 0)) {
     error = "batch \"" + text + "\" is not of the form q=5,1;kv=7,300";
     return false;
   }
   batch = {};
+  if (alike) {
+    bool good = parseLengths(text.substr(2), batch.qLens, error);
+    batch.kvLens = batch.qLens;
+    return good;
+  }
   if (!parseLengths(text.substr(2, semicolon - 2), batch.qLens, error) ||
       !parseLengths(text.substr(semicolon + 4), batch.kvLens, error))
     return false;

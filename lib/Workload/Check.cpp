@@ -75,11 +75,13 @@ Verdict Workload::check() {
   int64_t pairs = 0;
   for (const attn_request_record &r : requests)
     pairs += int64_t(r.q_len) * r.kv_len;
-  verdict.sampled = pairs > allRowsLimit;
+  int32_t perHead = options.checkRows;
+  if (perHead < 0)
+    perHead = pairs > allRowsLimit ? sampledRows : 0;
+  verdict.sampled = perHead > 0;
   std::vector<oracle::RowId> ids =
-      verdict.sampled
-          ? oracle::sampleRows(oracleProblem, sampledRows, options.seed)
-          : oracle::allRows(oracleProblem);
+      verdict.sampled ? oracle::sampleRows(oracleProblem, perHead, options.seed)
+                      : oracle::allRows(oracleProblem);
   // Inputs stay, so that further runs have the same reference.
   if (!reference) {
     oracle::Reference fresh;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <unistd.h>
 
 using namespace attn;
 using namespace attn::workload;
@@ -30,6 +31,43 @@ bool Buffer::canariesIntact() const {
   };
   return intact(storage.data()) &&
          intact(storage.data() + storage.size() - canaryBytes);
+}
+
+/// What the machine could hold if nothing else ran.
+static int64_t physicalBytes() {
+  return int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+}
+
+/// Lengths whose tensors cannot be: beyond 32-bit tokens, or beyond memory.
+static bool fits(const KernelDesc &kernel, const Batch &batch,
+                 const Options &options, std::string &error) {
+  int64_t tokens[2] = {0, 0};
+  for (int32_t r = 0; r < batch.size(); ++r) {
+    const int32_t lens[2] = {batch.qLens[size_t(r)], batch.kvLens[size_t(r)]};
+    for (int t : {0, 1})
+      tokens[t] = kernel.ragged
+                      ? tokens[t] + lens[t] + 2
+                      : std::max(tokens[t], int64_t(batch.size()) *
+                                                (int64_t(lens[t]) + 2));
+  }
+  for (int t : {0, 1})
+    if (tokens[t] > INT32_MAX) {
+      error = "the batch needs " + std::to_string(tokens[t]) +
+              (t ? " rows of keys" : " rows of queries") +
+              " but tokens are counted up to 2147483647";
+      return false;
+    }
+  int64_t in = oracle::elementBytes(options.element);
+  int64_t out = oracle::elementBytes(options.output);
+  double bytes =
+      double(tokens[0]) * kernel.heads *
+          (kernel.dim * in + kernel.dimV * out + 4) +
+      double(tokens[1]) * kernel.kvHeads * (kernel.dim + kernel.dimV) * in;
+  if (bytes <= double(physicalBytes()))
+    return true;
+  error = "tensors of the batch take " + std::to_string(int64_t(bytes)) +
+          " bytes but this machine has " + std::to_string(physicalBytes());
+  return false;
 }
 
 /// Token rows of a tensor and where each request begins.
@@ -162,15 +200,17 @@ bool Workload::make(const KernelDesc &kernel, const Batch &batch,
   w.batch = batch;
   w.options = options;
   w.scale = kernel.defaultScale;
+  if (!fits(kernel, batch, options, error))
+    return false;
   w.layOut(batch);
 
   int32_t n = batch.size();
   int64_t longestQ = 0, longestKV = 0;
   for (int32_t r = 0; r < n; ++r) {
-    longestQ = std::max<int64_t>(longestQ, batch.qLens[size_t(r)] +
-                                               (options.plain ? 0 : 1));
-    longestKV = std::max<int64_t>(longestKV, batch.kvLens[size_t(r)] +
-                                                 (options.plain ? 0 : 2));
+    longestQ = std::max(longestQ, int64_t(batch.qLens[size_t(r)]) +
+                                      (options.plain ? 0 : 1));
+    longestKV = std::max(longestKV, int64_t(batch.kvLens[size_t(r)]) +
+                                        (options.plain ? 0 : 2));
   }
   int32_t pad = options.plain ? 0 : options.tokenPad;
   auto make = [&](Tensor &t, Element e, bool query, int32_t heads, int32_t dim,
@@ -187,6 +227,7 @@ bool Workload::make(const KernelDesc &kernel, const Batch &batch,
   w.fillInput(w.q, true, kernel.heads, kernel.dim, 1);
   w.fillInput(w.k, false, kernel.kvHeads, kernel.dim, 2);
   w.fillInput(w.v, false, kernel.kvHeads, kernel.dimV, 3);
+  w.shapeInputs();
 
   std::mt19937_64 random(options.seed * 1000003 + 4);
   for (const ParamDesc &p : kernel.params) {

@@ -1,31 +1,38 @@
-"""Compiles examples to PTX and assembles them: no spill, no stack, no C75xx note;
-with the default schedule and with softmax = exact.
+"""Compiles problems to PTX and assembles every specialisation of each: no spill, no stack,
+no C75xx note; with the default schedules and with softmax = exact.
 
-usage: assemble.py PTXAS OUT TARGET EXAMPLE...
+usage: assemble.py PTXAS OUT TARGET PROBLEM...
+
+Prints a line a specialisation.
 """
 
 import re
 import subprocess
 import sys
 
-ptxas, out, target, examples = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
+from specialisations import field, specialisations
+
+ptxas, out, target, problems = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 failed = False
-for example, softmax in [(e, s) for e in examples for s in ("", "exact")]:
-    if softmax and "sigmoid" in example:
+for problem, softmax in [(p, s) for p in problems for s in ("", "softmax=exact")]:
+    if softmax and "sigmoid" in problem:
         continue  # has none
-    ptx = out + ".ptx"
-    schedule = ["--schedule=softmax=" + softmax] if softmax else []
-    subprocess.run(["attnc", example, "--target=" + target, "--emit=ptx", "-o", ptx] + schedule,
-                   check=True)
-    run = subprocess.run([ptxas, "-v", "-arch=" + target, ptx, "-o", out + ".cubin"], text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    spills = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads",
-                        run.stdout)
-    registers = [int(n) for n in re.findall(r"Used (\d+) registers", run.stdout)]
-    bad = run.returncode != 0 or len(spills) != 2 or len(registers) != 2 or "(C75" in run.stdout
-    bad = bad or any(int(n) for entry in spills for n in entry) or max(registers, default=256) > 255
-    print(example, softmax, "registers", registers, "stack and spills", spills)
-    if bad:
-        print(run.stdout)
-        failed = True
+    for schedule, text in specialisations(problem, target, out, softmax):
+        ptx = out + ".ptx"
+        with open(ptx, "w") as file:
+            file.write(text)
+        run = subprocess.run([ptxas, "-v", "-arch=" + target, ptx, "-o", out + ".cubin"],
+                             text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        spills = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, "
+                            r"(\d+) bytes spill loads", run.stdout)
+        registers = [int(n) for n in re.findall(r"Used (\d+) registers", run.stdout)]
+        # The kernel and its merge kernel.
+        bad = run.returncode != 0 or len(spills) != 2 or len(registers) != 2
+        bad = bad or "(C75" in run.stdout or max(registers) > 255
+        bad = bad or any(int(n) for entry in spills for n in entry)
+        print(problem, field(schedule, "tile_q"), "x", field(schedule, "tile_k"),
+              field(schedule, "softmax"), "registers", registers, "stack and spills", spills)
+        if bad:
+            print(run.stdout)
+            failed = True
 sys.exit(failed)

@@ -32,6 +32,10 @@ struct Settings {
   int64_t workspace = -1; ///< bytes offered; -1: what the plan needs
   int32_t iterations = 20;
   int32_t rounds = 1;
+  /// Launches whose outputs must be the same bit for bit; 0: 2 with `check`, else 1.
+  int32_t repeat = 0;
+  std::string inputs = "random";
+  int32_t checkRows = -1; ///< see workload::Options
   /// Index of the specialisation to run; -1: the cheapest admissible one.
   int32_t specialisation = -1;
   /// Run every one in turn; those that do not run here are no failure.

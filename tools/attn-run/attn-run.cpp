@@ -2,6 +2,9 @@
 //
 //   attn-run llama3.attn --device=cpu --batch='q=5,1;kv=7,300' --check --json
 //   attn-run llama3.attn --device=cuda --all-specialisations --bench --csv
+//   attn-run llama3.attn --device=cuda --batch=q=0..600 --check --check-rows=0
+//       every length from 0 to 600 in one launch
+//   attn-run llama3.attn --device=cuda --inputs=rising --repeat=20
 //
 // Prints one line a kernel (or specialisation) and a last line {"ok": ...}, their
 // conjunction; with --csv a head line in place of the last.  The exit status is
@@ -84,7 +87,9 @@ int main(int argc, char **argv) {
   app.add_option("bundle", bundlePath, "bundle file (.attn)")->required();
   app.add_option("--kernel", kernelName, "run this kernel only");
   app.add_option("--device", s.device, "cpu, cuda, cuda:N or oracle");
-  app.add_option("--batch", s.batch, "lengths, q=5,1;kv=7,300; 4096x8 repeats");
+  app.add_option("--batch", s.batch,
+                 "lengths, q=5,1;kv=7,300 (q=5,1 alone: as many keys); 4096x8 "
+                 "repeats, 0..600 and 0..600:7 are ranges");
   app.add_option("--dtype", s.dtype, "element type of q, k, v")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   app.add_option("--target", s.target,
@@ -92,6 +97,8 @@ int main(int argc, char **argv) {
   app.add_option("--split", s.split, "keys of a split (0: for balance)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--seed", s.seed, "seed of the random inputs");
+  app.add_option("--inputs", s.inputs, "what q, k and v look like")
+      ->check(CLI::IsMember(attn::workload::inputKindNames()));
   app.add_option("--param", params, "name=value, any number of times");
   app.add_flag("--defaults", s.defaults,
                "parameters by their default, not at random");
@@ -104,7 +111,16 @@ int main(int argc, char **argv) {
   app.add_option("--threads", s.threads, "worker threads of the cpu device");
   app.add_option("--driver", s.driver,
                  "driver library in place of libcuda.so.1");
-  app.add_flag("--check", s.check, "compare with the f64 oracle, twice");
+  CLI::Option *check = app.add_flag(
+      "--check", s.check, "compare with the f64 oracle, launch twice");
+  app.add_option("--check-rows", s.checkRows,
+                 "rows a request and head that --check compares (0: all; "
+                 "default: all of a small batch, else 256)")
+      ->check(CLI::NonNegativeNumber)
+      ->needs(check);
+  app.add_option("--repeat", s.repeat,
+                 "launches, whose outputs must be the same bit for bit")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--bench", s.bench, "time the launch");
   app.add_option("--iterations", s.iterations, "timed launches")
       ->check(CLI::PositiveNumber);

@@ -30,6 +30,7 @@
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -99,6 +100,16 @@ static cl::list<float>
            cl::desc("factor of the scores (0: the kernel's); several: of the "
                     "batches in turn"),
            cl::cat(category));
+static cl::opt<std::string>
+    inputKind("inputs", cl::init("random"), cl::value_desc("kind"),
+              cl::desc("what q, k and v look like: random, rising, late-peak, "
+                       "huge-row, nan-row, nan-key or floor"),
+              cl::cat(category));
+static cl::opt<bool>
+    showVisits("visits",
+               cl::desc("print how often each loop with products was "
+                        "gone through, in the order of the text"),
+               cl::cat(category));
 static cl::opt<bool> forceExact("force-exact",
                                 cl::desc("run speculations exact"),
                                 cl::cat(category));
@@ -125,6 +136,10 @@ static cl::opt<unsigned>
     ctasPerSm("ctas-per-sm", cl::init(1),
               cl::desc("with --timing: CTAs that share an SM"),
               cl::cat(category));
+
+/// Products of random vectors are some hundreds; f32 keeps 24 bits of a score, and
+/// exponentials need its fraction.
+static constexpr int largestScale = 1024;
 
 static int refuse(const llvm::Twine &message) {
   llvm::errs() << "attn-sim: error: " << message << "\n";
@@ -256,6 +271,16 @@ static int runTiming(ModuleOp source, ModuleOp lowered,
   return 0;
 }
 
+/// ", visits 1 0 5", or nothing.
+static std::string visitsText(const LevelResult &result) {
+  if (!showVisits || result.visits.empty())
+    return "";
+  std::string text = ", visits";
+  for (uint64_t n : result.visits)
+    text += " " + std::to_string(n);
+  return text;
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   cl::HideUnrelatedOptions(category);
@@ -288,6 +313,11 @@ int main(int argc, char **argv) {
     if (!std::isfinite(scale))
       return refuse("--scale is " + std::to_string(scale) +
                     " but must be finite");
+    else if (std::fabs(scale) > largestScale)
+      return refuse("--scale is " +
+                    llvm::Twine(llvm::formatv("{0:e1}", scale)) +
+                    " but the largest is " + llvm::Twine(largestScale) +
+                    ": beyond it scores have no exact differences");
   options.target = target;
   std::vector<sim::ScheduleKind> kinds;
   for (const std::string &text : schedules)
@@ -311,6 +341,11 @@ int main(int argc, char **argv) {
   options.splitKeys = splitKeys;
   options.ctas = ctas;
   options.seed = seed;
+  std::optional<workload::InputKind> kind = workload::parseInputKind(inputKind);
+  if (!kind)
+    return refuse("unknown inputs '" + inputKind + "' (known: " +
+                  llvm::join(workload::inputKindNames(), ", ") + ")");
+  options.inputs = *kind;
   options.forceExact = forceExact;
   options.failCheck = failCheck;
 
@@ -327,6 +362,14 @@ int main(int argc, char **argv) {
     if (!lowered)
       return 1;
   }
+  for (const cl::Option *option :
+       {(const cl::Option *)&json, (const cl::Option *)&timeline,
+        (const cl::Option *)&values, (const cl::Option *)&device,
+        (const cl::Option *)&ctasPerSm})
+    if (!timing && option->getNumOccurrences())
+      return refuse("--" + option->ArgStr + " needs --timing");
+  if (showVisits && (timing || mutants))
+    return refuse("--visits goes neither with --timing nor with --mutants");
   if (timing && inputs.size() > 1)
     return refuse("--timing takes one --batch but got " +
                   llvm::Twine(inputs.size()));
@@ -369,7 +412,7 @@ int main(int argc, char **argv) {
                    << ", " << r.verdict.rows << " rows"
                    << (r.runs > 1 ? ", " + std::to_string(r.runs) + " schedules"
                                   : "")
-                   << "\n";
+                   << visitsText(r) << "\n";
     else if (options.seeds > 0 && r.report.verdict != sim::Verdict::Correct) {
       llvm::outs() << "FAILED  " << nameOf(r.report.verdict) << " ("
                    << r.report.schedule << " schedule, seed " << r.report.seed

@@ -16,6 +16,7 @@
 #include "attn/Emit/Bundle.h"
 #include "attn/Emit/PTX.h"
 #include "attn/InitAll.h"
+#include "attn/Schedule/Schedule.h"
 #include "attn/Target/TargetSpec.h"
 #include "attn/Verify/VerifyLevels.h"
 
@@ -139,6 +140,28 @@ static LoweringOptions lowering(StringRef target) {
   return options;
 }
 
+/// The schedule of each specialisation that a bundle gets if the assembler takes
+/// all: the first choice, then what belongs beside it.
+static bool printSchedules(ModuleOp module, const LoweringOptions &options,
+                           llvm::raw_ostream &os) {
+  OwningOpRef<ModuleOp> lowered = lowerTo(module, options, Level::Problem);
+  if (!lowered)
+    return false;
+  std::string error;
+  const TargetSpec *spec = findTarget(options.target, error);
+  for (KernelOp kernel : lowered->getOps<KernelOp>()) {
+    os << kernel.getSymName() << ": " << kernel.getScheduleAttr() << "\n";
+    auto source = module.lookupSymbol<KernelOp>(kernel.getSymName());
+    ProblemFacts facts;
+    if (!options.schedule.empty() || (source && source.getScheduleAttr()) ||
+        !spec || !ProblemFacts::of(kernel, facts, error))
+      continue; // one that the user named stands alone
+    for (ScheduleAttr beside : chooseSchedules(facts, *spec).beside)
+      os << kernel.getSymName() << ": " << beside << "\n";
+  }
+  return true;
+}
+
 /// One form of the kernels as text; null if the compile failed.
 static std::optional<std::string> textOf(ModuleOp module, StringRef target,
                                          StringRef kind) {
@@ -170,7 +193,7 @@ static std::optional<std::string> textOf(ModuleOp module, StringRef target,
   else if (kind == "nvvm")
     ok = print(Level::Base);
   else if (kind == "schedule")
-    ok = printAttr([](KernelOp k) -> Attribute { return k.getScheduleAttr(); });
+    ok = printSchedules(module, lowering(target), os);
   else if (kind == "block-map")
     ok = printAttr([](KernelOp k) -> Attribute { return k.getBlockMapAttr(); });
   else if (kind == "report")

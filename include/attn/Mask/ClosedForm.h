@@ -58,6 +58,10 @@ int64_t evaluate(const Bound &bound, int32_t q, const uint32_t *params,
 bool fitsI32(const ClosedForm &form, const uint32_t *params, int32_t qLen,
              int32_t kvLen);
 
+/// True if no intermediate sum leaves i32 at any lengths and parameters: each is
+/// a position or the difference of two.
+bool alwaysFitsI32(const ClosedForm &form);
+
 } // namespace attn::mask
 
 #endif // ATTN_MASK_CLOSEDFORM_H

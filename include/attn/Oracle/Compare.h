@@ -7,7 +7,9 @@
 //   LSE            |lse - ref| <= 1e-5 + 2e-6 max|s|
 //   empty rows     exact
 //
-// Invariant: NaN or infinity where the reference is finite is never ok.  Rows
+//   NaN rows       a row of NaN in the reference is one in the result
+//
+// Invariant: NaN or infinity where the reference is finite is never ok.  Other rows
 // whose reference is not finite are skipped and counted.
 //
 //===----------------------------------------------------------------------===//
@@ -32,8 +34,9 @@ struct Comparison {
   double lseLimit = 0;
   int64_t worstLseRow = -1;
   int64_t wrongEmptyRows = 0;
-  int64_t skippedRows = 0;
-  std::string message; // what failed, with the numbers; empty if ok
+  int64_t nanRows = 0;     // all of the reference's row is NaN
+  int64_t skippedRows = 0; // not finite in another way
+  std::string message;     // what failed, with the numbers; empty if ok
 };
 
 /// `o` holds [rows][dimV] and `lse` [rows] (null: not compared), in the order

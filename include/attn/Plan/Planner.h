@@ -4,9 +4,9 @@
 // lists the items of a batch, longest first, cuts long slices into splits, and
 // lists the merges of those splits.
 //
-// If the tiles of a head read more keys and values together than L2 holds for
-// all heads, the list is made of sections: runs of heads whose keys and values
-// fit, longest first inside.
+// If the tiles of a batch read more keys and values together than L2 holds, the
+// list is made of sections: runs of requests, or of heads of one, whose keys and
+// values fit, longest first inside.
 //
 //   2 requests (q 5, 1; kv 7, 300), 1 head, tile 64 x 64, splits of 128 keys
 //     items    r1 [0,128) slot 0 | r1 [128,256) slot 1 | r1 [256,300) slot 2
@@ -92,7 +92,7 @@ struct Summary {
   uint32_t merges = 0;
   uint32_t slots = 0;
   uint32_t splitKeys = 0; ///< longest split; 0: nothing was split
-  uint32_t sections = 0;  ///< runs of heads that follow each other
+  uint32_t sections = 0;  ///< see above
   double totalCost = 0;
   double longestCost = 0;
 };

@@ -153,6 +153,9 @@ public:
                           llvm::ArrayRef<Datum> args = {});
   mlir::LogicalResult runOp(mlir::Operation *op);
 
+  /// Counts one turn of a loop; fails at the limit.
+  mlir::LogicalResult turn(mlir::Operation *loop);
+
   /// Records "op: message" and returns failure.  The first message stays.
   mlir::LogicalResult fail(mlir::Operation *op, const llvm::Twine &message,
                            Verdict verdict = Verdict::NotRun);
@@ -183,8 +186,6 @@ public:
 private:
   mlir::LogicalResult dispatch(mlir::Operation *op);
   mlir::LogicalResult runScf(mlir::Operation *op);
-  /// Counts one turn of a loop; fails at the limit.
-  mlir::LogicalResult turn(mlir::Operation *op);
   mlir::LogicalResult runScalar(mlir::Operation *op);
 
   Interp *root; ///< the CTA's own
@@ -192,7 +193,8 @@ private:
   llvm::ArrayRef<char> bytes;
   LaunchOptions launch;
   int32_t ctaIndex;
-  uint64_t turns = 0; ///< of loops
+  uint64_t turns = 0;                                    ///< of all loops
+  llvm::DenseMap<mlir::Operation *, uint64_t> loopTurns; ///< of this fiber
   llvm::DenseMap<mlir::Value, Datum> values;
   llvm::DenseMap<mlir::Operation *, ScalarInstr> decoded;
   llvm::StringMap<Handler> handlers;

@@ -14,6 +14,7 @@
 #define ATTN_SIM_VERDICT_H
 
 #include "mlir/IR/Location.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
@@ -30,9 +31,10 @@ namespace attn::sim {
 
 enum class Verdict {
   Correct,
-  WrongValues,   ///< the run ended well but the outputs disagree
-  Race,          ///< an access that nothing orders, or of a slot not held
-  Deadlock,      ///< nobody can go on, or no progress within the step limit
+  WrongValues, ///< the run ended well but the outputs disagree
+  Race,        ///< an access that nothing orders, or of a slot not held
+  Deadlock,    ///< nobody can go on
+  NoEnd,       ///< still going on when the limit of steps or turns was reached
   ResourceError, ///< counts: unreturned slot, over-arrival, registers, bytes
   NotRun,        ///< the simulator does not know an op, or the input is bad
 };
@@ -53,6 +55,8 @@ struct Report {
   std::string schedule; ///< "random", ...: with `seed` it replays
   uint64_t seed = 0;
   uint64_t steps = 0; ///< decisions of the scheduler
+  /// Turns of each loop: of the fiber that made most, summed over CTAs.
+  llvm::DenseMap<mlir::Operation *, uint64_t> turns;
 
   bool ok() const { return verdict == Verdict::Correct; }
 

@@ -37,6 +37,7 @@ struct VerifyOptions {
   uint64_t seed = 1;
   /// Not 0: factor of the scores.  Large ones make a frozen reference fail.
   float scale = 0;
+  workload::InputKind inputs = workload::InputKind::Random;
   bool forceExact = false; ///< speculations run exact
   bool failCheck = false;  ///< every speculation is redone
   /// Not 0: pipe and frag run with roles, warps and agents at the same time, once
@@ -54,6 +55,9 @@ struct LevelResult {
   bool ok = false;
   workload::Verdict verdict;
   sim::Report report; ///< of the last run
+  /// Visits of each loop with products, in the order of the kernel's text; of the
+  /// warp or replica that made most, summed over CTAs.  Not of compiled code.
+  std::vector<uint64_t> visits;
   int32_t runs = 0;
 };
 

@@ -23,7 +23,9 @@
 
 #include "attn/Oracle/Attention.h"
 #include "attn/Oracle/Compare.h"
+#include "attn/Workload/Inputs.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,8 +41,9 @@ struct Batch {
   int32_t size() const { return int32_t(qLens.size()); }
 };
 
-/// `q=5,1;kv=7,300`, or `q=;kv=` for an empty batch.  A repeated length is
-/// written `4096x8`.
+/// `q=5,1;kv=7,300`, or `q=;kv=` for an empty batch; `q=5,1` alone has as many keys
+/// as queries.  A repeated length is written `4096x8`, a range with its ends
+/// `0..600`, or `0..600:7` in steps of 7.
 bool parseBatch(const std::string &text, Batch &batch, std::string &error);
 
 struct ParamDesc {
@@ -82,6 +85,10 @@ struct Options {
   std::map<std::string, uint32_t> params;
   /// No NaN outside the requests and no padding: what a benchmark wants.
   bool plain = false;
+  InputKind inputs = InputKind::Random;
+  /// Rows a request and head that a check compares, spread over the request; 0:
+  /// all; -1: all of a batch with at most 2^20 (q, k) pairs, else 256.
+  int32_t checkRows = -1;
 };
 
 /// Bytes between two canaries.
@@ -131,9 +138,8 @@ public:
   /// Fills o and lse with a pattern that no result has.
   void poisonOutputs();
   /// Compares o and lse with the oracle, and looks for writes outside the
-  /// requests' rows and into the canaries.  All rows if the batch has at most
-  /// 2^20 (q, k) pairs, else 256 random rows a request and head.  The inputs must
-  /// not change between two checks.
+  /// requests' rows and into the canaries.  Which rows: see Options::checkRows.
+  /// The inputs must not change between two checks.
   Verdict check();
   /// The oracle's problem; it refers to this object.
   const oracle::Problem &problem() const { return oracleProblem; }
@@ -155,6 +161,16 @@ private:
   void layOut(const Batch &batch);
   void fillInput(Tensor &tensor, bool query, int32_t heads, int32_t dim,
                  uint64_t stream);
+  /// Turns random inputs into those of options.inputs.
+  void shapeInputs();
+  /// fn(request, row, rows of the request, element of the row's column 0).
+  template <class Fn>
+  void eachRow(const Tensor &tensor, bool query, int32_t heads, const Fn &fn);
+  /// Column 0 of q or k; `value` takes request, row and rows of the request.
+  void setColumn(Tensor &tensor, bool query,
+                 const std::function<float(int32_t, int32_t, int32_t)> &value);
+  /// The middle row of each request of q or k times a factor.
+  void scaleMiddle(Tensor &tensor, bool query, float factor);
   void fillTables(uint64_t stream);
   bool bindHooks(std::string &error);
   void gather(const oracle::Reference &ref, std::vector<float> &rows,

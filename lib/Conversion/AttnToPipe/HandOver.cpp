@@ -11,11 +11,15 @@
 // parts from it.  A PV by itself, as an item's last, needs no turn: there is no
 // softmax of this replica to come.
 //
-// Invariant: one turn a visit; all replicas have the same visits.
+// A block that a replica passes (NarrowVisits.h) has a turn as well, with nothing
+// in it.
+//
+// Invariant: one turn a visit or pass; all replicas have as many of both
+// together.
 //
 //===----------------------------------------------------------------------===//
 
-#include "VisitLoop.h"
+#include "NarrowVisits.h"
 #include "attn/Conversion/Passes.h"
 
 namespace attn {
@@ -63,6 +67,16 @@ struct HandOver : attn::impl::PipeHandOverBase<HandOver> {
       });
       for (Operation *op : products)
         takeTurn(op);
+      roles.getBodies()[compute].walk([&](scf::ForOp loop) {
+        if (!loop->hasAttr(passesAttr))
+          return;
+        // Where a visit has its QK: the V of this block may come only when the
+        // others have used its K.
+        Operation *k = *loop.getBody()->getOps<pipe::ReleaseOp>().begin();
+        OpBuilder b(k->getNextNode());
+        pipe::TakeTurnOp::create(b, loop.getLoc());
+        pipe::PassTurnOp::create(b, loop.getLoc());
+      });
     }
   }
 };

@@ -121,6 +121,7 @@ private:
   LogicalResult peelFirst();
   LogicalResult shareConstants(VisitLoop loop, IRMapping &map);
   void cutBorders(Operation *from);
+  void dropPrefix();
   LogicalResult rotate(VisitLoop loop);
   void finish();
 
@@ -328,6 +329,25 @@ void ComputeSkewer::cutBorders(Operation *from) {
   front.getInitArgsMutable().assign(carried.state);
 }
 
+/// Without a mask every row has a reference behind the first visit.  A row whose
+/// scores a hook made -inf has none and is found by the check like any other, so
+/// nobody asks.
+void ComputeSkewer::dropPrefix() {
+  auto kernel = front->getParentOfType<KernelOp>();
+  if (kernel.getVariant() && kernel.getVariant().getHook(HookKind::Mask))
+    return;
+  for (ExactPrefixOp op :
+       llvm::make_early_inc_range(block->getOps<ExactPrefixOp>())) {
+    OpBuilder at(op);
+    Value blocks =
+        arith::SubIOp::create(at, op.getLoc(), op.getHi(), op.getLo());
+    Value zero = arith::ConstantIntOp::create(at, op.getLoc(), 0, 32);
+    op.replaceAllUsesWith(Value(
+        arith::SelectOp::create(at, op.getLoc(), op.getExact(), blocks, zero)));
+    op.erase();
+  }
+}
+
 /// QK(j) beside PV of the visit before, whose P and O the loop carries.
 LogicalResult ComputeSkewer::rotate(VisitLoop old) {
   FailureOr<Products> found = find(old);
@@ -411,6 +431,7 @@ LogicalResult ComputeSkewer::run() {
   if (failed(peelFirst()))
     return failure();
   cutBorders(from);
+  dropPrefix();
   for (VisitLoop loop : loops)
     if (failed(rotate(loop)))
       return failure();

@@ -21,7 +21,8 @@
 //                                        } }
 //
 // The copies of all classes of blocks are the same, so load has one loop.  A
-// replica computes `tile_q / replicas` rows of the item.  Integers that follow
+// replica computes `tile_q / replicas` rows of the item, and passes the blocks that
+// those do not see (NarrowVisits.h).  Integers that follow
 // from the item's record (borders of the block map, lengths) are worked out once
 // in load, and those that compute uses are the words.
 //
@@ -35,6 +36,7 @@
 
 #include "CopyGroup.h"
 #include "HandOut.h"
+#include "NarrowVisits.h"
 #include "RowParts.h"
 #include "attn/Conversion/Passes.h"
 
@@ -54,7 +56,8 @@ class Splitter {
 public:
   Splitter(KernelOp kernel, pipe::RolesOp one, pipe::ScheduleAttr schedule)
       : schedule(schedule), one(one),
-        tileQ(kernel.getScheduleAttr().getTileQ()), b(one), loc(one.getLoc()) {}
+        tileQ(kernel.getScheduleAttr().getTileQ()),
+        tileK(kernel.getScheduleAttr().getTileK()), b(one), loc(one.getLoc()) {}
 
   LogicalResult run();
 
@@ -64,6 +67,7 @@ private:
   void inlineSpeculation();
   void takeReplicas();
   void sinkIntoVisits();
+  void narrowToReplica();
   void makeChannels();
   void copyAndFetch(const WorkSource &source, HandOut &state, Value fetches);
   LogicalResult buildLoad();
@@ -82,7 +86,7 @@ private:
 
   pipe::ScheduleAttr schedule;
   pipe::RolesOp one;
-  int32_t tileQ;
+  int32_t tileQ, tileK;
   OpBuilder b;
   Location loc;
 
@@ -284,6 +288,17 @@ void Splitter::sinkIntoVisits() {
       front = op;
     }
   }
+}
+
+/// Blocks shorter than an item are not all seen by all replicas.
+void Splitter::narrowToReplica() {
+  pipe::RoleAttr compute = roleOf("default");
+  auto rows = item->getOps<RowMapOp>();
+  if (compute.getReplicas() == 1 || tileK >= tileQ || rows.empty())
+    return;
+  Region &body = roles.getBodies()[roles.indexOf(compute.getName())];
+  narrowVisits(chain, visits, *rows.begin(), body.front().getArgument(0),
+               tileQ / compute.getReplicas());
 }
 
 //===----------------------------------------------------------------------===//
@@ -543,8 +558,9 @@ void Splitter::buildCompute() {
   after->getOperations().splice(after->end(), item->getOperations());
   // A verdict may be what the next words wait for; results are not.
   Operation *behind = visits;
-  for (auto verdict : after->getOps<pipe::SendOp>())
-    behind = verdict;
+  for (Operation &op : *after)
+    if (isa<pipe::SendOp>(op) || op.hasAttr(passesAttr))
+      behind = op.isBeforeInBlock(behind) ? behind : &op;
   b.setInsertionPointAfter(behind);
   auto next = pipe::RecvOp::create(b, loc, workChannel);
   b.setInsertionPointToEnd(after);
@@ -581,6 +597,7 @@ LogicalResult Splitter::run() {
   takeReplicas();
   findRecord();
   sinkIntoVisits();
+  narrowToReplica();
 
   gatherWords();
   if (failed(buildLoad()))

@@ -261,9 +261,49 @@ struct MapLowering : OpConversionPattern<MapOp> {
   }
 };
 
+struct KeepColumnsLowering : OpConversionPattern<KeepColumnsOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(KeepColumnsOp op, OneToNOpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    Emitter e(rewriter, op.getLoc());
+    auto type = op.getTile().getType();
+    layout::Layout layout = layoutOf(type);
+    Value first = e.threadCoord(layout).col;
+    auto fromFirst = [&](ValueRange limits) {
+      return llvm::map_to_vector(limits, [&](Value limit) -> Value {
+        return arith::SubIOp::create(rewriter, op.getLoc(), limit, first);
+      });
+    };
+    SmallVector<Value> hi = fromFirst(adaptor.getHi()), lo;
+    if (op.getLo())
+      lo = fromFirst(adaptor.getLo());
+    Value fill = adaptor.getFill().front();
+    SmallVector<SmallVector<Value>> results(1);
+    for (unsigned reg = 0; reg < layout.registersPerThread(); ++reg) {
+      unsigned row = layout.rowSlot(reg);
+      Value col = e.i32(layout.colOffset(layout.colSlot(reg)));
+      auto is = [&](arith::CmpIPredicate predicate, Value limit) -> Value {
+        return arith::CmpIOp::create(rewriter, op.getLoc(), predicate, limit,
+                                     col);
+      };
+      Value kept = is(arith::CmpIPredicate::sgt, hi[row]);
+      if (!lo.empty())
+        kept = arith::AndIOp::create(rewriter, op.getLoc(), kept,
+                                     is(arith::CmpIPredicate::sle, lo[row]));
+      results[0].push_back(arith::SelectOp::create(
+          rewriter, op.getLoc(), kept,
+          elementOf(e, type, adaptor.getTile(), reg), fill));
+    }
+    rewriter.replaceOpWithMultiple(op, std::move(results));
+    return success();
+  }
+};
+
 } // namespace
 
 void frag::populateMapPatterns(const TypeConverter &types,
                                RewritePatternSet &patterns) {
-  patterns.add<SplatLowering, MapLowering>(types, patterns.getContext());
+  patterns.add<SplatLowering, MapLowering, KeepColumnsLowering>(
+      types, patterns.getContext());
 }

@@ -3,8 +3,9 @@
 //   exp2(x)  -> ex2.approx.ftz          exp(x)  -> ex2(x * log2 e)
 //               in a map with exp2_fma left to its elements (emitExp2)
 //   log2(x)  -> lg2.approx              log(x)  -> lg2(x) * ln 2
-//   tanh(x)  -> w rsqrt(1 + w^2), w = sinh x by a polynomial
+//   tanh(x)  -> w rsqrt(1 + w^2), w = sinh x by a polynomial; tanh.approx with afn
 //   sin, cos -> reduced to [-pi, pi], then the approximation
+//   1 / y    -> rcp.approx.ftz (1 ulp)
 //   x / y    -> x * (1 / y) with 1 / y before the map if y is uniform,
 //               else div.full (2 ulp)
 //
@@ -111,7 +112,7 @@ unsigned frag::mufuOps(MapOp map) {
   constexpr StringRef names[] = {"ex2.", "lg2.", "rcp.", "rsqrt.", "div."};
   return llvm::count_if(map.getBody().front(), [&](Operation &op) {
     auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
-    return isa<math::Exp2Op, LLVM::SinOp, LLVM::CosOp>(op) ||
+    return isa<math::Exp2Op, LLVM::SinOp, LLVM::CosOp, LLVM::TanhOp>(op) ||
            (call && llvm::any_of(names, [&](StringRef name) {
               return call.getIntrin().contains(name);
             }));
@@ -140,6 +141,8 @@ static Value emitDivision(FloatEmitter &e, arith::DivFOp op) {
     constant = dyn_cast<FloatAttr>(known.getValue());
   if (constant)
     return e.mul(x, e.f32(1.0f / constant.getValue().convertToFloat()));
+  if (matchPattern(x, m_OneFloat()))
+    return e.rcp(y);
   if (!map || map.getBody().isAncestor(y.getParentRegion()))
     return e.div(x, y);
   OpBuilder::InsertionGuard guard(e.b);
@@ -196,7 +199,15 @@ static Value legalise(Operation *op, FloatEmitter &e) {
       .Case([&](math::LogOp op) {
         return e.mul(e.log2(op.getOperand()), e.f32(ln2));
       })
-      .Case([&](math::TanhOp op) { return emitTanh(e, op.getOperand()); })
+      .Case([&](math::TanhOp op) {
+        bool mayApproximate = bitEnumContainsAll(op.getFastmath(),
+                                                 arith::FastMathFlags::afn);
+        return mayApproximate
+                   ? LLVM::TanhOp::create(e.b, e.loc, e.b.getF32Type(),
+                                          op.getOperand(), approximate)
+                         .getResult()
+                   : emitTanh(e, op.getOperand());
+      })
       .Case([&](math::SinOp op) {
         return LLVM::SinOp::create(e.b, e.loc, e.b.getF32Type(),
                                    reduceAngle(e, op.getOperand()), approximate)

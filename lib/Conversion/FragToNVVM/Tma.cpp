@@ -5,8 +5,9 @@
 //        cp.async.bulk.tensor.4d [slot + c * panel], [map, {64 c, row, head,
 //                                batch}], [barrier], hint
 //
-// A tensor map is read where it lies in the parameter struct; kernels that have
-// one get a struct aligned to 64 bytes (FragToNVVM.cpp).
+// A tensor map is read where it lies in the parameter struct, and fetched once
+// at the begin; kernels that have one get a struct aligned to 64 bytes
+// (FragToNVVM.cpp).
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,7 +57,13 @@ struct TmapLowering : OpConversionPattern<TmapOp> {
                   ConversionPatternRewriter &rewriter) const override {
     Emitter e(rewriter, op.getLoc());
     auto func = op->getParentOfType<LLVM::LLVMFuncOp>();
-    rewriter.replaceOp(op, e.advance(func.getArgument(0), op.getOffset()));
+    Value map = e.advance(func.getArgument(0), op.getOffset());
+    // The first copy would wait for its map; here nobody waits yet.
+    Value first =
+        arith::CmpIOp::create(rewriter, op.getLoc(), arith::CmpIPredicate::eq,
+                              e.threadId(), e.i32(0));
+    e.assembly("@$0 prefetch.tensormap [$1];", "b,l", {first, map});
+    rewriter.replaceOp(op, map);
     return success();
   }
 };

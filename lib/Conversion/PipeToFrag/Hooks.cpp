@@ -1,10 +1,11 @@
 //===- Hooks.cpp - hooks end in maps --------------------------------------===//
 //
-//   attn.apply_mask neg_inf %s, %rows, %k0, %kv1        (hook: q >= k)
+//   attn.apply_score %s, %rows, %k0, %scale             (hook: s + (k - q))
 //     -> frag.map (%x = %S, %q = %positions) at (%row, %col) {
-//          %k = k0 + col
-//          select (k < kv1 and q >= k), x, -inf
+//          x * scale + (k0 + col - q)
 //        }
+//
+// Masks are in Masks.cpp.
 //
 // An argument that the hook does not read is not passed.  Runtime parameters
 // are fields of the parameter struct, read once at the begin of the kernel; a
@@ -55,7 +56,7 @@ Value KernelLowering::inlineAt(HookOp hook, ValueRange args, RowsInfo &rows,
   return succeeded(result) ? *result : Value();
 }
 
-static bool reads(HookOp hook, unsigned arg) {
+bool attn::readsArgument(HookOp hook, unsigned arg) {
   return hook && !hook.getBody().front().getArgument(arg).use_empty();
 }
 
@@ -67,7 +68,8 @@ LogicalResult KernelLowering::convert(ApplyScoreOp op) {
   Value tile = at(op.getTile()), scale = at(op.getScale()), k0 = at(op.getK0());
   SmallVector<Value> inputs = {tile};
   // Arguments of the hook: s, b, h, q, k.
-  bool needHead = reads(hook, 2) && rows.pack > 1, needPos = reads(hook, 3);
+  bool needHead = readsArgument(hook, 2) && rows.pack > 1,
+       needPos = readsArgument(hook, 3);
   if (needHead)
     inputs.push_back(rows.queryHeads);
   if (needPos)
@@ -94,43 +96,6 @@ LogicalResult KernelLowering::convert(ApplyScoreOp op) {
   return success(ok);
 }
 
-LogicalResult KernelLowering::convert(ApplyMaskOp op) {
-  HookOp hook = kernel.getVariant()
-                    ? kernel.getVariant().getHook(HookKind::Mask)
-                    : HookOp();
-  RowsInfo &rows = rowMaps[op.getRows()];
-  Value tile = at(op.getTile()), k0 = at(op.getK0()), kv1 = at(op.getKv1());
-  SmallVector<Value> inputs = {tile};
-  // Arguments of the hook: b, h, q, k.
-  bool needHead = reads(hook, 1) && rows.pack > 1, needPos = reads(hook, 2);
-  if (needHead)
-    inputs.push_back(rows.queryHeads);
-  if (needPos)
-    inputs.push_back(rows.positions);
-  bool ok = true;
-  Value result =
-      map(tile.getType(), inputs, op.getLoc(),
-          [&](Scalars &s, ValueRange x, auto &yield) {
-            Value key = s.add(k0, x.back());
-            Value visible = s.cmp(arith::CmpIPredicate::slt, key, kv1);
-            if (hook) {
-              Value zero = s.i32(0);
-              Value head = needHead ? x[1] : rows.head;
-              Value position = needPos ? x[1 + needHead] : zero;
-              Value out =
-                  inlineAt(hook, {rows.request, head, position, key}, rows, s);
-              ok &= bool(out);
-              if (out)
-                visible = arith::AndIOp::create(s.b, s.loc, visible, out);
-            }
-            Value fill =
-                op.getFill() == MaskFill::NegInf ? s.negInf() : s.f32(0);
-            yield.push_back(s.select(visible, x[0], fill));
-          });
-  mapping.map(op.getResult(), result);
-  return success(ok);
-}
-
 LogicalResult KernelLowering::convert(ApplySinkOp op) {
   HookOp hook = kernel.getVariant()
                     ? kernel.getVariant().getHook(HookKind::Sink)
@@ -139,7 +104,7 @@ LogicalResult KernelLowering::convert(ApplySinkOp op) {
     return op.emitOpError("kernel has no sink hook");
   RowsInfo &rows = rowMaps[op.getRows()];
   SmallVector<Value> inputs;
-  bool needHead = reads(hook, 1) && rows.pack > 1;
+  bool needHead = readsArgument(hook, 1) && rows.pack > 1;
   if (needHead)
     inputs.push_back(rows.queryHeads);
   bool ok = true;

@@ -23,6 +23,7 @@
 #include "Channels.h"
 #include "attn/Analysis/ParamLayout.h"
 #include "attn/Dialect/Frag/IR/Frag.h"
+#include "attn/Mask/ClosedForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -62,6 +63,9 @@ struct Scalars {
   mlir::Value exp2(mlir::Value x) const;
   mlir::Value log2(mlir::Value x) const;
 };
+
+/// Does the hook, if there is one, read its argument?
+bool readsArgument(HookOp hook, unsigned arg);
 
 /// attn.rows, taken apart: those of a tile or of a part of one.
 struct RowsInfo {
@@ -211,12 +215,17 @@ private:
 
   //===--- Hooks.cpp ------------------------------------------------------===//
   mlir::LogicalResult convert(ApplyScoreOp op);
-  mlir::LogicalResult convert(ApplyMaskOp op);
   mlir::LogicalResult convert(ApplySinkOp op);
   /// Writes a hook's body at the place of `s`; null after an error.
   mlir::Value inlineAt(HookOp hook, mlir::ValueRange args, RowsInfo &rows,
                        Scalars &s);
   mlir::Value readTable(ReadOp read, mlir::ValueRange indices, Scalars &s);
+
+  //===--- Masks.cpp ------------------------------------------------------===//
+  mlir::LogicalResult convert(ApplyMaskOp op);
+  mlir::LogicalResult maskElements(ApplyMaskOp op, HookOp hook);
+  mlir::Value columnLimit(ApplyMaskOp op, llvm::ArrayRef<mask::Bound> bounds,
+                          llvm::ArrayRef<std::string> params, bool upper);
 
   //===--- Stores.cpp -----------------------------------------------------===//
   mlir::LogicalResult convert(StoreOp op);

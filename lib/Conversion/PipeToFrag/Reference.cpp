@@ -171,20 +171,19 @@ LogicalResult KernelLowering::convert(ExactPrefixOp op) {
 LogicalResult KernelLowering::convert(CheckOp op) {
   RowsInfo &rows = rowMaps[op.getRows()];
   Value o = at(op.getO());
-  // x * 0 is 0 for a finite x and NaN otherwise, and a sum keeps a NaN.
-  Value zeros = map(o.getType(), o, op.getLoc(),
-                    [](Scalars &s, ValueRange x, auto &yield) {
-                      yield.push_back(s.mulF(x[0], s.f32(0)));
-                    });
+  // A sum is finite only if all its terms are.  Where it overflows by itself the
+  // tile is redone for nothing, with the same result.
   Value sum = frag::ReduceRowOp::create(
       b, op.getLoc(), vecType(rows.rows, b.getF32Type()), frag::ReduceKind::Sum,
-      frag::ReduceScope::Row, zeros);
+      frag::ReduceScope::Row, o);
   Value l = complete(op.getL(), op.getLoc());
   float limit = std::ldexp(1.0f, int32_t(op.getLimit()));
   FailureOr<Value> bad =
       anyLive(rows, {l, sum}, op, [&](Scalars &s, ValueRange x) {
         Value small = s.cmpF(arith::CmpFPredicate::OLT, x[0], s.f32(limit));
-        Value finite = s.cmpF(arith::CmpFPredicate::OEQ, x[1], s.f32(0));
+        Value size = math::AbsFOp::create(s.b, s.loc, x[1]);
+        Value finite =
+            s.cmpF(arith::CmpFPredicate::OLT, size, s.f32(HUGE_VALF));
         return negate(s, arith::AndIOp::create(s.b, s.loc, small, finite));
       });
   if (failed(bad))

@@ -110,18 +110,25 @@ LogicalResult KernelLowering::convert(RescaleOp op) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Two weights in base 2, relative to the larger one; -inf weighs 0.
+/// Two weights, relative to the larger one; -inf weighs 0.
 struct Weights {
   Value top, a, b;
 };
 } // namespace
 
-/// (x, y) -> (max, 2^(x - max), 2^(y - max)), (-inf, 0, 0) if both are -inf.
-static Weights weigh(Scalars &s, Value x, Value y) {
+/// Exponents of base 2: (x, y) -> (max, 2^(x - max), 2^(y - max)), (-inf, 0, 0) if
+/// both are -inf.  Others are given in units of `unit`, which acts behind the
+/// difference: x * unit - base would be contracted, and of equal and large x the
+/// rounding error of base would be left as an exponent.
+static Weights weigh(Scalars &s, Value x, Value y, float unit = 1) {
   Value top = arith::MaxNumFOp::create(s.b, s.loc, x, y);
   Value none = s.cmpF(arith::CmpFPredicate::OEQ, top, s.negInf());
   Value base = s.select(none, s.f32(0), top);
-  return {top, s.exp2(s.subF(x, base)), s.exp2(s.subF(y, base))};
+  auto weight = [&](Value exponent) {
+    Value below = s.subF(exponent, base);
+    return s.exp2(unit == 1 ? below : s.mulF(below, s.f32(unit)));
+  };
+  return {top, weight(x), weight(y)};
 }
 
 /// 1 / x, and 0 where there is nothing to divide by.
@@ -134,6 +141,15 @@ static Value inverse(Scalars &s, Value x) {
 static Value logOf(Scalars &s, Value top, Value sum) {
   Value none = s.cmpF(arith::CmpFPredicate::OEQ, sum, s.f32(0));
   Value value = s.mulF(s.addF(top, s.log2(sum)), s.f32(ln2));
+  return s.select(none, s.negInf(), value);
+}
+
+/// ln of e^top * sum.  A merge of many parts stays in natural units: to base 2 and back
+/// is off by 1e-8 of the LSE, always to one side, and a row of 260 parts would be off by
+/// more than its tolerance.
+static Value mergedLog(Scalars &s, Value top, Value sum) {
+  Value none = s.cmpF(arith::CmpFPredicate::OEQ, sum, s.f32(0));
+  Value value = math::FmaOp::create(s.b, s.loc, s.log2(sum), s.f32(ln2), top);
   return s.select(none, s.negInf(), value);
 }
 
@@ -161,15 +177,40 @@ LogicalResult KernelLowering::convert(FinishOp op) {
              yield.push_back(s.mulF(w.a, inverse(s, sum)));
              yield.push_back(logOf(s, w.top, sum));
            });
-  Value o = at(op.getO());
+  auto o = cast<TypedValue<frag::RegType>>(at(op.getO()));
+  Value factor = factorAndLse[0];
+  Location loc = op.getLoc();
+  Value scaled = map(o.getType(), {o, factor}, loc,
+                     [](Scalars &s, ValueRange x, auto &yield) {
+                       yield.push_back(s.mulF(x[0], x[1]));
+                     });
   // A row without a key is exactly 0 even if O holds a NaN of another row's V.
-  mapping.map(op.getTile(),
-              map(o.getType(), {o, factorAndLse[0]}, op.getLoc(),
-                  [](Scalars &s, ValueRange x, auto &yield) {
-                    Value zero = s.f32(0);
-                    Value none = s.cmpF(arith::CmpFPredicate::OEQ, x[1], zero);
-                    yield.push_back(s.select(none, zero, s.mulF(x[0], x[1])));
-                  }));
+  // Such rows are rare, so a warp without one does not select.
+  auto isEmpty = [](Scalars &s, Value factor) {
+    return s.cmpF(arith::CmpFPredicate::OEQ, factor, s.f32(0));
+  };
+  Value empty = map(vecType(o.getType().getRows(), b.getI1Type()), factor, loc,
+                    [&](Scalars &s, ValueRange x, auto &yield) {
+                      yield.push_back(isEmpty(s, x[0]));
+                    });
+  Value some =
+      frag::AnyOp::create(b, loc, b.getI1Type(), empty, frag::VoteScope::Warp,
+                          IntegerAttr(), Value());
+  auto branch = scf::IfOp::create(b, loc, TypeRange{o.getType()}, some,
+                                  /*withElseRegion=*/true);
+  OpBuilder other = branch.getElseBodyBuilder();
+  scf::YieldOp::create(other, loc, scaled);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Value zeroed =
+        map(o.getType(), {scaled, factor}, loc,
+            [&](Scalars &s, ValueRange x, auto &yield) {
+              yield.push_back(s.select(isEmpty(s, x[1]), s.f32(0), x[0]));
+            });
+    scf::YieldOp::create(b, loc, zeroed);
+  }
+  mapping.map(op.getTile(), branch.getResult(0));
   mapping.map(op.getRowLse(), factorAndLse[1]);
   return success();
 }
@@ -180,14 +221,12 @@ LogicalResult KernelLowering::convert(MergeTileOp op) {
   Type type = lseA.getType();
   auto parts = maps({type, type, type}, {lseA, lseB}, op.getLoc(),
                     [](Scalars &s, ValueRange x, auto &yield) {
-                      Value scale = s.f32(log2E);
-                      Weights w =
-                          weigh(s, s.mulF(x[0], scale), s.mulF(x[1], scale));
+                      Weights w = weigh(s, x[0], x[1], log2E);
                       Value sum = s.addF(w.a, w.b);
                       Value inv = inverse(s, sum);
                       yield.push_back(s.mulF(w.a, inv));
                       yield.push_back(s.mulF(w.b, inv));
-                      yield.push_back(logOf(s, w.top, sum));
+                      yield.push_back(mergedLog(s, w.top, sum));
                     });
   Value a = at(op.getA()), other = at(op.getB());
   mapping.map(op.getTile(),
@@ -207,12 +246,10 @@ LogicalResult KernelLowering::convert(MergeSinkOp op) {
   Type type = lseA.getType();
   auto parts = maps({type, type}, {lseA, sink}, op.getLoc(),
                     [](Scalars &s, ValueRange x, auto &yield) {
-                      Value scale = s.f32(log2E);
-                      Weights w =
-                          weigh(s, s.mulF(x[0], scale), s.mulF(x[1], scale));
+                      Weights w = weigh(s, x[0], x[1], log2E);
                       Value sum = s.addF(w.a, w.b);
                       yield.push_back(s.mulF(w.a, inverse(s, sum)));
-                      yield.push_back(logOf(s, w.top, sum));
+                      yield.push_back(mergedLog(s, w.top, sum));
                     });
   Value a = at(op.getA());
   mapping.map(op.getTile(), map(a.getType(), {a, parts[0]}, op.getLoc(),

@@ -95,6 +95,29 @@ frag.kernel @by_row threads 32 smem 0 params 200 {
   frag.return
 }
 
+// A thread's first column is taken off the limits, two rows here; then each of
+// its eight elements costs a comparison with a constant for each limit.
+// CHECK-LABEL: llvm.func @band(
+// CHECK-COUNT-4: llvm.sub
+// CHECK-NOT: llvm.sub
+// CHECK: %[[C0:.*]] = llvm.mlir.constant(0 : i32) : i32
+// CHECK: %[[BELOW:.*]] = llvm.icmp "sgt" %{{.*}}, %[[C0]] : i32
+// CHECK: %[[FROM:.*]] = llvm.icmp "sle" %{{.*}}, %[[C0]] : i32
+// CHECK: %[[KEPT:.*]] = llvm.and %[[BELOW]], %[[FROM]] : i1
+// CHECK: llvm.select %[[KEPT]]
+// CHECK-COUNT-7: llvm.select
+// CHECK-NOT: llvm.select
+// CHECK: llvm.return
+frag.kernel @band threads 32 smem 0 params 200 {
+  %f = frag.param "scale" at 192 : f32
+  %t = frag.splat %f : f32 -> !frag.reg<16x16xf32, #frag.layout<"mma_c", warps = 1>>
+  %n = arith.constant 7 : i32
+  %v = frag.splat %n : i32 -> !frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>>
+  %z = arith.constant 0.0 : f32
+  %u = frag.keep_columns %t from %v to %v else %z : !frag.reg<16x16xf32, #frag.layout<"mma_c", warps = 1>>, !frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>>, !frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>>
+  frag.return
+}
+
 // exp2 of the thread's first column on the FMA pipe, in both rows, and of its second
 // one on the MUFU.
 

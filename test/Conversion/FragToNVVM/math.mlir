@@ -22,7 +22,7 @@ frag.kernel @exp threads 32 smem 0 params 200 {
   frag.return
 }
 
-// tanh has no tanh.approx in it and one MUFU, sin and cos are reduced first.
+// tanh without afn has no tanh.approx in it and one MUFU, sin and cos are reduced first.
 // PTX-LABEL: .entry store_all(
 // PTX-NOT: tanh.approx
 // PTX-NOT: ex2.approx
@@ -109,5 +109,26 @@ frag.kernel @ceil_division threads 32 smem 0 params 200 {
   %x = frag.param "heads" at 184 : i32
   %y = frag.param "kv_heads" at 188 : i32
   %z = arith.ceildivsi %x, %y : i32
+  frag.return
+}
+
+// With afn it is one instruction.
+// PTX-LABEL: .entry approximate(
+// PTX-NOT: rsqrt
+// PTX: tanh.approx.f32
+// PTX-NOT: tanh.approx
+// PTX: ret;
+frag.kernel @approximate threads 32 smem 0 params 200 {
+  %x = frag.param "scale" at 192 : f32
+  %out = frag.param "lse" at 32 : !frag.ptr<f32>
+  %offset = arith.constant 0 : i64
+  %yes = arith.constant true
+  %offsets = frag.splat %offset : i64 -> !offsets
+  %live = frag.splat %yes : i1 -> !live
+  %v = frag.map () at (%row) -> !r {
+    %f = math.tanh %x fastmath<afn> : f32
+    frag.yield %f : f32
+  }
+  frag.store_vec %v, %out, %offsets, %live : !r, !frag.ptr<f32>, !offsets, !live
   frag.return
 }

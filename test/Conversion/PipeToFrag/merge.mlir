@@ -15,6 +15,16 @@
 // CHECK-NEXT: arith.cmpi slt, %[[ROW]]
 // CHECK: frag.load {{.*}} -> <64x64xf32, #frag.layout<"row_c", warps = 8>>
 // CHECK: scf.for {{.*}} -> (!frag.reg<64x64xf32, #frag.layout<"row_c", warps = 8>>, !frag.vec<64xf32, #frag.layout<"row_c", warps = 8>>)
+// The difference of two LSE is taken before its factor: a product in front of it would be
+// contracted with it, and its rounding error, 2^-25 of the LSE, would be an exponent.
+// CHECK: %[[TOP:.*]] = arith.maxnumf %[[A:.*]], %[[B:.*]] : f32
+// CHECK: %[[BASE2:.*]] = arith.select {{.*}}, %[[TOP]]
+// CHECK: %[[DA:.*]] = arith.subf %[[A]], %[[BASE2]]
+// CHECK: %[[XA:.*]] = arith.mulf %[[DA]],
+// CHECK-NEXT: math.exp2 %[[XA]]
+// CHECK: %[[DB:.*]] = arith.subf %[[B]], %[[BASE2]]
+// CHECK: %[[XB:.*]] = arith.mulf %[[DB]],
+// CHECK-NEXT: math.exp2 %[[XB]]
 // Neighbours lie in one lane as they are.
 // CHECK: %[[H:.*]] = frag.pack {{.*}} -> <64x64xbf16, #frag.layout<"row_c", warps = 8>>
 // CHECK: frag.store %[[H]],

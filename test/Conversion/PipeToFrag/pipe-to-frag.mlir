@@ -46,11 +46,17 @@
 // CHECK-NOT: frag.cta_sync
 // CHECK: frag.cp_async %{{.*}} into %[[K]]
 // CHECK: %[[S:.*]] = frag.mma "mma.m16n8k16" nk %[[A]], %[[K]]
-// CHECK: %[[M:.*]] = frag.map (%[[X:.*]] = %[[S]] : {{.*}}, %[[POS:.*]] = %{{.*}} : !frag.vec<32xi32, {{.*}}>) at (%{{.*}}, %[[COL:.*]]) ->
-// CHECK: %[[KEY:.*]] = arith.addi %{{.*}}, %[[COL]] : i32
-// CHECK: %[[D:.*]] = arith.subi %[[POS]], %[[KEY]] : i32
-// CHECK: arith.cmpi slt, %[[D]], %[[WINDOW]] : i32
-// CHECK: arith.select %{{.*}}, %[[X]], %{{.*}} : f32
+// The window is a limit a row, made in 64 bits and clamped to the columns; the
+// end of the keys is one for all rows.
+// CHECK: %[[HI:.*]] = frag.map () at (%{{.*}}) ->
+// CHECK: %[[W:.*]] = arith.extsi %[[WINDOW]] : i32 to i64
+// CHECK: %[[LO:.*]] = frag.map (%[[POS:.*]] = %{{.*}} : !frag.vec<32xi32, {{.*}}>) at (%{{.*}}) ->
+// CHECK: %[[POS64:.*]] = arith.extsi %[[POS]] : i32 to i64
+// CHECK: %[[SUM:.*]] = arith.addi %{{.*}}, %[[POS64]]
+// CHECK: %[[LEAST:.*]] = arith.maxsi %[[SUM]], %c0_i64
+// CHECK: arith.minsi %[[LEAST]], %c16_i64
+// CHECK: arith.trunci
+// CHECK: %[[M:.*]] = frag.keep_columns %[[S]] from %[[LO]] to %[[HI]] else
 // CHECK: frag.reduce_row max row %[[M]]
 // CHECK: %[[P:.*]] = frag.reduce_row sum thread
 // CHECK: frag.pack %{{.*}} -> <32x16xbf16, #frag.layout<"mma_a", warps = 2>>

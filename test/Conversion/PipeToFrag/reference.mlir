@@ -71,13 +71,13 @@
 // CHECK-NEXT: math.fma %[[S]], %[[C]], %[[B]] : f32
 // CHECK-NEXT: math.exp2
 // CHECK: scf.yield
-// CHECK: %[[ZEROS:.*]] = frag.map
-// CHECK: %[[FINITE:.*]] = frag.reduce_row sum row %[[ZEROS]]
+// CHECK: %[[FINITE:.*]] = frag.reduce_row sum row
 // CHECK: %[[SUM:.*]] = frag.reduce_quad
 // CHECK: %[[VOTE:.*]] = frag.map (%[[X:.*]] = %[[SUM]] : {{.*}}, %[[Z:.*]] = %[[FINITE]] : {{.*}}) at (%[[ROW:.*]]) ->
 // CHECK-DAG: arith.cmpi slt, %[[ROW]], %{{.*}} : i32
 // CHECK-DAG: arith.cmpf olt, %[[X]], %[[LIMIT]] : f32
-// CHECK-DAG: arith.cmpf oeq, %[[Z]], %{{.*}} : f32
+// CHECK-DAG: %[[SIZE:.*]] = math.absf %[[Z]] : f32
+// CHECK-DAG: arith.cmpf olt, %[[SIZE]], %{{.*}} : f32
 // CHECK: %[[BAD:.*]] = frag.any %[[VOTE]]
 // CHECK: scf.condition
 attn.kernel @k(%q: !Q, %scale: f32, %o: !O, %lse: !LSE, %plan: !attn.plan) attributes {schedule = #sched} {

@@ -645,3 +645,30 @@ func.func @mma_acc(%a: !frag.reg<16x64xbf16, #A>, %k: !ring, %p: !frag.pos<slots
   %s = frag.mma "mma.m16n8k16" nk %a, %k[%p] acc %o : !frag.reg<16x64xbf16, #A>, !ring acc !frag.reg<16x8xf32, #C> -> !frag.reg<16x16xf32, #C>
   return
 }
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+func.func @keep_element(%t: !frag.reg<16x16xbf16, #C>, %hi: !frag.vec<16xi32, #C>, %f: f32) {
+  // expected-error @+1 {{keeps columns of f32, not 'bf16'}}
+  %u = frag.keep_columns %t to %hi else %f : !frag.reg<16x16xbf16, #C>, !frag.vec<16xi32, #C>
+  return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+func.func @keep_limit(%t: !frag.reg<16x16xf32, #C>, %hi: !frag.vec<16xi64, #C>, %f: f32) {
+  // expected-error @+1 {{upper limit has 'i64' but a limit is i32}}
+  %u = frag.keep_columns %t to %hi else %f : !frag.reg<16x16xf32, #C>, !frag.vec<16xi64, #C>
+  return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+func.func @keep_rows(%t: !frag.reg<16x16xf32, #C>, %lo: !frag.vec<32xi32, #C>, %hi: !frag.vec<16xi32, #C>, %f: f32) {
+  // expected-error @+1 {{lower limit has 32 rows but the tile has 16}}
+  %u = frag.keep_columns %t from %lo to %hi else %f : !frag.reg<16x16xf32, #C>, !frag.vec<16xi32, #C>, !frag.vec<32xi32, #C>
+  return
+}

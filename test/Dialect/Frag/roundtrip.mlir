@@ -44,6 +44,13 @@ frag.kernel @all threads 64 smem 24576 params 200 attributes {target = "sm_80"} 
     %y = arith.cmpi slt, %row, %word : i32
     frag.yield %x, %y : i64, i1
   }
+  %lo, %hi = frag.map () at (%row) -> !frag.vec<32xi32, #C>, !frag.vec<32xi32, #C> {
+    frag.yield %word, %row : i32, i32
+  }
+  // CHECK: frag.keep_columns %[[S:.*]] to %[[HI:.*]] else %{{.*}} : <32x16xf32, {{.*}}>, <32xi32, {{.*}}>
+  %below = frag.keep_columns %s to %hi else %scale : !frag.reg<32x16xf32, #C>, !frag.vec<32xi32, #C>
+  // CHECK: frag.keep_columns %{{.*}} from %{{.*}} to %[[HI]] else %{{.*}} : <32x16xf32, {{.*}}>, <32xi32, {{.*}}>, !frag.vec<32xi32, {{.*}}>
+  %band = frag.keep_columns %below from %lo to %hi else %scale : !frag.reg<32x16xf32, #C>, !frag.vec<32xi32, #C>, !frag.vec<32xi32, #C>
   // CHECK: frag.reduce_row max row
   %m = frag.reduce_row max row %s : !frag.reg<32x16xf32, #C> -> !frag.vec<32xf32, #C>
   // CHECK: frag.map (%{{.*}} = %{{.*}} : !frag.reg<32x16xf32, {{.*}}>, %{{.*}} = %{{.*}} : !frag.vec<32xf32, {{.*}}>) at (%{{.*}}, %{{.*}}) -> !frag.reg<32x16xf32

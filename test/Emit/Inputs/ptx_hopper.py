@@ -340,6 +340,8 @@ class HopperMachine(Machine):
             self.mbarrier(parts, args)
         elif kind in ("bar", "barrier"):
             self.barriers(parts[1], args)
+        elif kind == "prefetch":
+            pass
         elif kind == "cp":
             self.start_copy(args)
         elif kind == "vote":

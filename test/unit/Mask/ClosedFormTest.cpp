@@ -236,3 +236,34 @@ TEST(ClosedForm, WrapIsReported) {
   EXPECT_TRUE(fitsI32(form, &fine, 20, 30));
   EXPECT_FALSE(fitsI32(form, &large, 20, 30));
 }
+
+// Positions and their distances stay in i32; what a parameter is added to may not.
+TEST(ClosedForm, AlwaysFits) {
+  auto always = [](Assembler &a, Signature signature = {}) {
+    HookProgram mask = decoded(a, signature);
+    ClosedForm form;
+    EXPECT_TRUE(closedForm(mask, form));
+    // What always fits does so at the largest lengths.
+    uint32_t param = INT32_MAX;
+    bool result = alwaysFitsI32(form);
+    for (auto [q, kv] :
+         {std::pair(INT32_MAX, 1), {1, INT32_MAX}, {INT32_MAX, INT32_MAX}})
+      EXPECT_TRUE(!result || fitsI32(form, &param, q, kv));
+    return result;
+  };
+  Assembler causal(ATTN_HOOK_MASK);
+  causal.arg(ATTN_ARG_Q).arg(ATTN_ARG_K).icmp(ATTN_CMP_GE);
+  EXPECT_TRUE(always(causal));
+  Assembler window(ATTN_HOOK_MASK);
+  window.arg(ATTN_ARG_Q).arg(ATTN_ARG_K).op(ATTN_OP_ISUB).param(0);
+  window.icmp(ATTN_CMP_LT);
+  EXPECT_TRUE(always(window, oneParam()));
+  Assembler sum(ATTN_HOOK_MASK);
+  sum.arg(ATTN_ARG_K).param(0).op(ATTN_OP_IADD).arg(ATTN_ARG_Q);
+  sum.icmp(ATTN_CMP_GE);
+  EXPECT_FALSE(always(sum, oneParam()));
+  Assembler next(ATTN_HOOK_MASK);
+  next.arg(ATTN_ARG_K).i32(1).op(ATTN_OP_IADD).arg(ATTN_ARG_Q);
+  next.icmp(ATTN_CMP_GE);
+  EXPECT_FALSE(always(next));
+}

@@ -137,6 +137,32 @@ TEST(Compare, RowsWithoutFiniteReferenceAreCounted) {
   EXPECT_EQ(c.skippedRows, 2);
 }
 
+TEST(Compare, RowsOfNanMustBeNan) {
+  Fixture f = problem();
+  for (int i = 0; i < 4; ++i)
+    f.setQ(2, i, quietNan);
+  f.run();
+  Result r(f.result);
+  Comparison c = compare(f.result, r.o.data(), r.lse.data(), tolerance);
+  EXPECT_TRUE(c.ok) << c.message;
+  EXPECT_EQ(c.nanRows, 1); // of one head
+  EXPECT_EQ(c.skippedRows, 0);
+  // One element or the LSE that is a number.
+  Result element(r), lse(r);
+  for (size_t i = 0; i < 6; ++i)
+    if (std::isnan(r.o[i * 4])) {
+      element.o[i * 4 + 1] = 1;
+      lse.lse[i] = 1;
+    }
+  for (const Result *bad : {&element, &lse}) {
+    c = compare(f.result, bad->o.data(), bad->lse.data(), tolerance);
+    EXPECT_FALSE(c.ok);
+    EXPECT_EQ(
+        c.message.find("1 rows that see NaN are not NaN, first request 0"), 0u)
+        << c.message;
+  }
+}
+
 TEST(Compare, NothingToCompare) {
   Reference ref;
   ref.dimV = 4;

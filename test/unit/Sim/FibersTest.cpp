@@ -184,9 +184,10 @@ TEST(Verdict, PlacesArePrinted) {
 TEST(Verdict, Names) {
   std::set<std::string> names;
   for (Verdict v : {Verdict::Correct, Verdict::WrongValues, Verdict::Race,
-                    Verdict::Deadlock, Verdict::ResourceError, Verdict::NotRun})
+                    Verdict::Deadlock, Verdict::NoEnd, Verdict::ResourceError,
+                    Verdict::NotRun})
     names.insert(nameOf(v).str());
-  EXPECT_EQ(names.size(), 6u);
+  EXPECT_EQ(names.size(), 7u);
   for (ScheduleKind kind : {ScheduleKind::RoundRobin, ScheduleKind::Random,
                             ScheduleKind::Adversarial})
     EXPECT_EQ(parseScheduleKind(nameOf(kind)), kind);

@@ -236,10 +236,15 @@ protected:
     lower({}, roles);
     module->walk([&](pipe::TakeTurnOp op) { takes.push_back(op); });
     module->walk([&](pipe::PassTurnOp op) { passes.push_back(op); });
-    // First visit, masked loop, full loop.
-    ASSERT_EQ(takes.size(), 3u);
-    ASSERT_EQ(passes.size(), 3u);
+    // Passed blocks, first visit, masked loop, full loop.
+    ASSERT_EQ(takes.size(), 4u);
+    ASSERT_EQ(passes.size(), 4u);
+    ofPassed = {takes[0], passes[0]};
+    takes.erase(takes.begin());
+    passes.erase(passes.begin());
   }
+  /// The turn of the blocks that a replica does not see.
+  std::vector<mlir::Operation *> ofPassed;
   std::vector<pipe::TakeTurnOp> takes;
   std::vector<pipe::PassTurnOp> passes;
   const Batch batch = {{4}, {20}};
@@ -260,9 +265,8 @@ TEST_F(Turns, NotTaken) {
 }
 
 TEST_F(Turns, OneReplicaTakesNone) {
-  // In the last visit, which only replica 0 turns to.
-  for (mlir::Operation *op :
-       {takes[2].getOperation(), passes[2].getOperation()}) {
+  // In blocks that replica 1 passes: only replica 0 turns to them.
+  for (mlir::Operation *op : ofPassed) {
     mlir::OpBuilder b(op);
     mlir::Value rank = op->getParentRegion()
                            ->getParentOp()

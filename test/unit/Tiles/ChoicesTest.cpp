@@ -168,7 +168,7 @@ TEST_F(Choices, LaddersAreLegalAndLeaveMore) {
     }
   // Nothing is legal: the first choice, so that the checks name what is wrong.
   set(512, 512, false);
-  EXPECT_EQ(tiles(chooseSchedules(facts, target()).ladder), Tiles({{128, 80}}));
+  EXPECT_EQ(tiles(chooseSchedules(facts, target()).ladder), Tiles({{128, 64}}));
 }
 
 TEST_F(Choices, HooksChooseTheRung) {

@@ -261,18 +261,18 @@ TEST_F(Overrides, DefaultsOfRoles) {
     int32_t dim, dimV;
     bool masked;
     int32_t replicas, tileK, queryDepth, depth, launch;
-    StringRef handover;
+    StringRef handover, persist;
     uint64_t sharedBytes;
   };
   const Row rows[] = {
-      {64, 64, false, 3, 128, 2, 2, 128, "ring", 114688},
-      {64, 64, true, 4, 64, 2, 4, 96, "ring", 131072},
-      {96, 96, true, 2, 128, 2, 2, 168, "ring", 147456},
-      {128, 128, false, 2, 128, 2, 2, 168, "ring", 196608},
-      {128, 128, true, 2, 128, 2, 2, 168, "ring", 196608},
-      {192, 128, true, 2, 128, 1, 2, 168, "none", 212992},
-      {256, 256, false, 2, 80, 1, 2, 168, "none", 229376},
-      {256, 256, true, 2, 64, 1, 2, 168, "none", 196608},
+      {64, 64, false, 3, 128, 2, 2, 128, "ring", "dynamic", 114688},
+      {64, 64, true, 4, 64, 2, 4, 96, "ring", "dynamic", 131072},
+      {96, 96, true, 2, 128, 2, 2, 168, "ring", "dynamic", 147456},
+      {128, 128, false, 2, 128, 2, 2, 168, "ring", "static", 196608},
+      {128, 128, true, 2, 128, 2, 2, 168, "ring", "dynamic", 196608},
+      {192, 128, true, 2, 128, 1, 2, 168, "none", "dynamic", 212992},
+      {256, 256, false, 2, 64, 1, 2, 168, "none", "static", 196608},
+      {256, 256, true, 2, 64, 1, 2, 168, "none", "dynamic", 196608},
   };
   for (Type element : {Type(b.getBF16Type()), Type(b.getF16Type())})
     for (const Row &row : rows) {
@@ -289,6 +289,7 @@ TEST_F(Overrides, DefaultsOfRoles) {
       EXPECT_EQ(pipeOf(s).getDepth("q"), row.queryDepth);
       EXPECT_EQ(pipeOf(s).getDepth("k"), row.depth);
       EXPECT_EQ(pipeOf(s).getHandover().getValue(), row.handover);
+      EXPECT_EQ(pipeOf(s).getPersist().getValue(), row.persist);
       uint64_t slots = uint64_t(row.queryDepth + 2 * row.depth + 3 + 2);
       EXPECT_EQ(r.sharedBytes, row.sharedBytes + 16 * slots);
       EXPECT_EQ(r.threads, 128u * unsigned(row.replicas + 1));

@@ -447,6 +447,21 @@ static LogicalResult verifyRowsOf(Operation *op, StringRef name, VecType vec,
   return success();
 }
 
+LogicalResult KeepColumnsOp::verify() {
+  RegType tile = getTile().getType();
+  if (!tile.getElement().isF32())
+    return emitOpError() << "keeps columns of f32, not " << tile.getElement();
+  auto check = [&](StringRef name, VecType limit) -> LogicalResult {
+    if (!limit.getElement().isInteger(32))
+      return emitOpError() << name << " has " << limit.getElement()
+                           << " but a limit is i32";
+    return verifyRowsOf(*this, name, limit, tile);
+  };
+  if (getLo() && failed(check("lower limit", getLo().getType())))
+    return failure();
+  return check("upper limit", getHi().getType());
+}
+
 LogicalResult ReduceRowOp::verify() {
   RegType tile = getTile().getType();
   VecType vec = getResult().getType();
