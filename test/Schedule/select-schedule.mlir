@@ -76,7 +76,7 @@ attn.kernel @cpu(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "cpu"
 // A hook of two MUFU instructions and little else: the exponentials go elsewhere.
 
 // CHECK-LABEL: attn.kernel @softplus(
-// CHECK-SAME:    softmax = frozen, limit = 64, exp2_fma = 13, fold_scale = false,
+// CHECK-SAME:    softmax = frozen, limit = 64, exp2_fma = 7, fold_scale = false,
 attn.kernel @softplus(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_90a"} {
   attn.variant @v {
     attn.hook score(%s, %b, %h, %qp, %kp) {

@@ -4,8 +4,8 @@
 !i = !frag.vec<16xi64, #frag.layout<"mma_c", warps = 1>>
 !b = !frag.vec<16xi1, #frag.layout<"mma_c", warps = 1>>
 
-// Two maps with MUFU work go element by element.  32 elements a thread: from the 17th
-// on the first factor of one waits for the result of the 16th before it.
+// Two maps with MUFU work go element by element.  32 elements a thread: from the 9th on
+// the first factor of one waits for the result of the 8th before it.
 
 // CHECK-LABEL: llvm.func @paced(
 // CHECK: %[[F:.*]] = llvm.fmul
@@ -13,7 +13,7 @@
 // CHECK: "llvm.nvvm.rsqrt.approx.ftz.f"
 // CHECK: %[[P0:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz.f32"
 // CHECK-NOT: ctaid.z
-// CHECK-COUNT-15: "llvm.nvvm.ex2.approx.ftz.f32"
+// CHECK-COUNT-7: "llvm.nvvm.ex2.approx.ftz.f32"
 // CHECK: %[[ZERO:.*]] = nvvm.read.ptx.sreg.ctaid.z
 // CHECK: %[[BITS:.*]] = llvm.bitcast %[[P0]] : f32 to i32
 // CHECK: %[[NONE:.*]] = llvm.and %[[BITS]], %[[ZERO]]
@@ -21,7 +21,7 @@
 // CHECK: %[[SAME:.*]] = llvm.or %[[OLD]], %[[NONE]]
 // CHECK: %[[NEW:.*]] = llvm.bitcast %[[SAME]] : i32 to f32
 // CHECK: llvm.fmul %{{.*}}, %[[NEW]]
-// CHECK-COUNT-15: nvvm.read.ptx.sreg.ctaid.z
+// CHECK-COUNT-23: nvvm.read.ptx.sreg.ctaid.z
 // CHECK-NOT: ctaid.z
 // CHECK: llvm.return
 frag.kernel @paced threads 32 smem 0 params 400 {

@@ -124,6 +124,7 @@ class Machine:
         everyone = range(self.threads)
         self.registers = {"%tid.x": array("I", everyone),
                           "%ctaid.x": array("I", [ctaid] * self.threads),
+                          "%ctaid.z": array("I", [0] * self.threads),
                           "%nctaid.x": array("I", [nctaid] * self.threads)}
         self.params, self.memory = params, memory
         self.shared = bytearray(b"\xff" * self.shared_bytes)
