@@ -36,6 +36,7 @@ LogicalResult attn::makeCase(KernelOp kernel, const VerifyOptions &options,
   auto attention = *kernel.getBody().front().getOps<AttentionOp>().begin();
   workload::Options inputs;
   inputs.seed = options.seed;
+  inputs.unseenMargin = options.unseenMargin;
   inputs.element = elementOf(
       cast<attn::TensorType>(attention.getQuery().getType()).getElement());
   inputs.output = elementOf(

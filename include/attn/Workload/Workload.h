@@ -82,6 +82,10 @@ struct Options {
   std::map<std::string, uint32_t> params;
   /// No NaN outside the requests and no padding: what a benchmark wants.
   bool plain = false;
+  /// Not negative: keys and values more than so many tokens from all that a row
+  /// sees are NaN.  0 is right for code that masks values, a block's keys for
+  /// code that does not visit what nobody sees.
+  int32_t unseenMargin = -1;
 };
 
 /// Bytes between two canaries.
@@ -156,6 +160,7 @@ private:
   void fillInput(Tensor &tensor, bool query, int32_t heads, int32_t dim,
                  uint64_t stream);
   void fillTables(uint64_t stream);
+  void poisonUnseen();
   bool bindHooks(std::string &error);
   void gather(const oracle::Reference &ref, std::vector<float> &rows,
               std::vector<float> &lses) const;
