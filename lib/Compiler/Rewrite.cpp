@@ -13,26 +13,33 @@
 using namespace mlir;
 using namespace attn;
 
-static OwningOpRef<ModuleOp>
-rewritten(ModuleOp source,
-          llvm::function_ref<attn::TensorType(attn::TensorType)> change) {
-  OwningOpRef<ModuleOp> copy = source.clone();
+/// Replaces the tensor types of one kernel.
+static void rewrite(KernelOp kernel,
+                    llvm::function_ref<attn::TensorType(attn::TensorType)> to) {
   AttrTypeReplacer replacer;
   replacer.addReplacement(
-      [&](attn::TensorType t) -> std::optional<Type> { return change(t); });
-  replacer.recursivelyReplaceElementsIn(*copy, /*replaceAttrs=*/true,
+      [&](attn::TensorType t) -> std::optional<Type> { return to(t); });
+  replacer.recursivelyReplaceElementsIn(kernel, /*replaceAttrs=*/true,
                                         /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
-  return copy;
 }
 
 OwningOpRef<ModuleOp> attn::withElementType(ModuleOp source, Type type) {
-  return rewritten(source, [&](attn::TensorType t) {
-    if (t.getRole() == TensorRole::Lse)
-      return t;
-    return attn::TensorType::get(t.getContext(), t.getRole(), type,
-                                 t.getHeads(), t.getDim(), t.getStorage());
+  OwningOpRef<ModuleOp> copy = source.clone();
+  copy->walk([&](KernelOp kernel) {
+    BlockArgument query = kernel.getTensor(TensorRole::Query);
+    if (!query)
+      return;
+    // An output of another type was asked for by name.
+    Type declared = cast<attn::TensorType>(query.getType()).getElement();
+    rewrite(kernel, [&](attn::TensorType t) {
+      if (t.getRole() == TensorRole::Lse || t.getElement() != declared)
+        return t;
+      return attn::TensorType::get(t.getContext(), t.getRole(), type,
+                                   t.getHeads(), t.getDim(), t.getStorage());
+    });
   });
+  return copy;
 }
 
 OwningOpRef<ModuleOp> attn::withFewerHeads(ModuleOp source, int32_t kvHeads) {
@@ -45,15 +52,13 @@ OwningOpRef<ModuleOp> attn::withFewerHeads(ModuleOp source, int32_t kvHeads) {
       return;
     int32_t have = cast<attn::TensorType>(key.getType()).getHeads();
     int32_t keep = std::min(have, kvHeads), group = kernel.getGroup();
-    AttrTypeReplacer replacer;
-    replacer.addReplacement([&](attn::TensorType t) -> std::optional<Type> {
+    rewrite(kernel, [&](attn::TensorType t) {
       bool isKv =
           t.getRole() == TensorRole::Key || t.getRole() == TensorRole::Value;
       return attn::TensorType::get(t.getContext(), t.getRole(), t.getElement(),
                                    isKv ? keep : keep * group, t.getDim(),
                                    t.getStorage());
     });
-    replacer.recursivelyReplaceElementsIn(kernel, true, false, true);
   });
   return copy;
 }

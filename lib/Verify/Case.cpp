@@ -40,6 +40,7 @@ LogicalResult attn::makeCase(KernelOp kernel, const VerifyOptions &options,
   workload::Options inputs;
   inputs.seed = options.seed;
   inputs.inputs = options.inputs;
+  inputs.unseenMargin = options.unseenMargin;
   inputs.element = elementOf(
       cast<attn::TensorType>(attention.getQuery().getType()).getElement());
   inputs.output = elementOf(

@@ -93,9 +93,9 @@ Verdict Workload::check() {
   std::vector<float> rows, lses;
   gather(ref, rows, lses);
   verdict.rows = int64_t(ids.size());
-  verdict.comparison =
-      oracle::compare(ref, rows.data(), kernel.softmax ? lses.data() : nullptr,
-                      oracle::toleranceOf(options.element, options.output));
+  verdict.comparison = oracle::compare(
+      ref, rows.data(), kernel.softmax ? lses.data() : nullptr,
+      oracle::toleranceOf(options.element, options.output), options.output);
   verdict.ok = verdict.comparison.ok;
   verdict.message = verdict.comparison.message;
   return verdict;

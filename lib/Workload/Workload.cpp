@@ -7,6 +7,8 @@
 
 #include "attn/Workload/Workload.h"
 
+#include "attn/Mask/Eval.h"
+
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -193,6 +195,52 @@ bool Workload::bindHooks(std::string &error) {
   return true;
 }
 
+/// Keys that no row of their request sees, through no query head of theirs,
+/// become NaN.
+void Workload::poisonUnseen() {
+  if (!oracleProblem.mask)
+    return;
+  int32_t group = kernel.heads / kernel.kvHeads;
+  mask::Env<float> env;
+  env.bindings = oracleProblem.bindings;
+  for (int32_t r = 0; r < batch.size(); ++r) {
+    const attn_request_record &record = requests[size_t(r)];
+    env.b = r;
+    env.qLen = record.q_len;
+    env.kvLen = record.kv_len;
+    for (int32_t h = 0; h < kernel.kvHeads; ++h) {
+      std::vector<char> near(size_t(record.kv_len), 0);
+      for (int32_t k = 0; k < record.kv_len; ++k) {
+        bool seen = false;
+        env.k = k;
+        for (int32_t i = 0; i < record.q_len * group && !seen; ++i) {
+          env.h = h * group + i % group;
+          env.q = i / group + record.kv_len - record.q_len;
+          seen = mask::evalMask(*oracleProblem.mask, env);
+        }
+        if (!seen)
+          continue;
+        int64_t first = std::max<int64_t>(0, int64_t(k) - options.unseenMargin);
+        int64_t last = std::min<int64_t>(record.kv_len - 1,
+                                         int64_t(k) + options.unseenMargin);
+        std::fill(near.begin() + first, near.begin() + last + 1, 1);
+      }
+      for (int32_t i = 0; i < record.kv_len; ++i)
+        for (Tensor *t : {&k, &v}) {
+          if (near[size_t(i)])
+            continue;
+          int64_t row = int64_t(r) * t->strides.batch +
+                        (record.kv_begin + i) * t->strides.token +
+                        h * t->strides.head;
+          int32_t width = t == &k ? kernel.dim : kernel.dimV;
+          size_t bytes = oracle::elementBytes(options.element);
+          std::fill_n(t->buffer.data() + size_t(row) * bytes,
+                      size_t(width) * bytes, char(nanByte));
+        }
+    }
+  }
+}
+
 bool Workload::make(const KernelDesc &kernel, const Batch &batch,
                     const Options &options, Workload &w, std::string &error) {
   w = Workload();
@@ -274,6 +322,8 @@ bool Workload::make(const KernelDesc &kernel, const Batch &batch,
   p.bindings.numParams = w.paramBits.size();
   p.bindings.tables = w.tableData.data();
   p.bindings.numTables = w.tableData.size();
+  if (options.unseenMargin >= 0)
+    w.poisonUnseen();
   return true;
 }
 

@@ -40,6 +40,11 @@ struct State {
   std::string log;
   std::map<std::string, unsigned> calls;
   std::map<std::string, Fault> faults;
+  /// The fault by number alone: calls left until it, 0: none is set.
+  unsigned untilFault = 0;
+  int faultCode = kSuccess;
+  bool sticky = false;
+  std::string failed; ///< not empty: the fault has struck
   std::string hidden;
   int devices = 1, major = 9, minor = 0, sms = 132, occupancy = 2;
   attn_fake_kernel kernel = nullptr;
@@ -85,6 +90,14 @@ CUresult enter(const char *name) {
   CUresult code = fault != s.faults.end() && fault->second.n == n
                       ? fault->second.code
                       : kSuccess;
+  if (strncmp(name, "cuGetError", 10) != 0) {
+    if (s.sticky && !s.failed.empty())
+      code = s.faultCode;
+    if (s.untilFault && --s.untilFault == 0) {
+      s.failed = name;
+      code = s.faultCode;
+    }
+  }
   s.log += name;
   if (code != kSuccess)
     s.log += " -> " + std::to_string(code);
@@ -106,10 +119,26 @@ CUresult enter(const char *name) {
 
 CUresult fake_cuGetErrorName(CUresult code, const char **name) {
   ENTER("cuGetErrorName");
-  *name = code == kErrorOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY"
-          : code == 100             ? "CUDA_ERROR_NO_DEVICE"
-          : code == 218             ? "CUDA_ERROR_INVALID_PTX"
-                                    : "CUDA_ERROR_FAKE";
+  switch (code) {
+  case kErrorOutOfMemory:
+    *name = "CUDA_ERROR_OUT_OF_MEMORY";
+    break;
+  case 100:
+    *name = "CUDA_ERROR_NO_DEVICE";
+    break;
+  case 201:
+    *name = "CUDA_ERROR_INVALID_CONTEXT";
+    break;
+  case 218:
+    *name = "CUDA_ERROR_INVALID_PTX";
+    break;
+  case 719:
+    *name = "CUDA_ERROR_LAUNCH_FAILED";
+    break;
+  default:
+    *name = "CUDA_ERROR_FAKE";
+    break;
+  }
   return kSuccess;
 }
 CUresult fake_cuGetErrorString(CUresult, const char **text) {
@@ -441,11 +470,23 @@ EXPORT void attn_fake_reset(void) {
   s.kernel = nullptr;
   s.user = nullptr;
   s.tensorMaps.clear();
+  s.untilFault = 0;
+  s.sticky = false;
+  s.failed.clear();
 }
 EXPORT void attn_fake_fail(const char *name, unsigned n, int code) {
   std::lock_guard<std::mutex> lock(state().mutex);
   state().faults[name] = {n, code};
 }
+EXPORT void attn_fake_fail_nth(unsigned n, int code, int sticky) {
+  State &s = state();
+  std::lock_guard<std::mutex> lock(s.mutex);
+  s.untilFault = n;
+  s.faultCode = code;
+  s.sticky = sticky != 0;
+  s.failed.clear();
+}
+EXPORT const char *attn_fake_failed(void) { return state().failed.c_str(); }
 EXPORT void attn_fake_hide(const char *name) {
   std::lock_guard<std::mutex> lock(state().mutex);
   state().hidden = name ? name : "";

@@ -38,6 +38,12 @@ typedef void (*attn_fake_kernel)(const attn_fake_launch *launch, void *user);
 void attn_fake_reset(void);
 /* The n-th call (from 1) of `name` returns `code`. */
 void attn_fake_fail(const char *name, unsigned n, int code);
+/* The n-th call (from 1, counted from now) of whatever entry returns `code`; if
+ * `sticky`, all later ones do too, as after a fault on the device.  The calls
+ * that name errors neither count nor fail.  n = 0: none fails. */
+void attn_fake_fail_nth(unsigned n, int code, int sticky);
+/* The entry that the n-th call was; "" as long as there were fewer. */
+const char *attn_fake_failed(void);
 /* cuGetProcAddress does not know `name`; null: knows all. */
 void attn_fake_hide(const char *name);
 /* Numbers of the pretended device; the default is 1 device, 9.0, 132 SMs. */

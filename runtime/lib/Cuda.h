@@ -47,28 +47,29 @@ private:
   const attnrt_code_info *bestCode(const Specialisation &specialisation) const;
 };
 
-/// Makes the device's context current for a scope.
+/// Makes the device's context current for a scope.  Only check() reports that it
+/// could not: a destructor that goes on without must not replace the text of the
+/// failure that led to it.
 class Current {
 public:
-  explicit Current(CudaDevice &device) : driver(*device.driver) {
-    CUresult code = driver.cuCtxPushCurrent(device.context);
-    pushed = code == kSuccess;
-    if (!pushed)
-      status = driver.report("cuCtxPushCurrent", code);
-  }
+  explicit Current(CudaDevice &device)
+      : driver(*device.driver), code(driver.cuCtxPushCurrent(device.context)) {}
   ~Current() {
     CUcontext popped = nullptr;
-    if (pushed)
+    if (code == kSuccess)
       driver.cuCtxPopCurrent(&popped);
   }
   Current(const Current &) = delete;
   Current &operator=(const Current &) = delete;
 
-  attnrt_status status = ATTNRT_OK;
+  attnrt_status check() const {
+    return code == kSuccess ? ATTNRT_OK
+                            : driver.report("cuCtxPushCurrent", code);
+  }
 
 private:
   Driver &driver;
-  bool pushed;
+  CUresult code;
 };
 
 inline CUdeviceptr addressOf(const void *pointer) {

@@ -64,7 +64,7 @@ attnrt_status CudaDevice::open(int ordinal,
 
 attnrt_status CudaDevice::alloc(size_t bytes, void *&pointer) {
   Current current(*this);
-  ATTNRT_TRY(current.status);
+  ATTNRT_TRY(current.check());
   CUdeviceptr address = 0;
   ATTNRT_CU(driver, cuMemAlloc, &address, bytes);
   pointer = reinterpret_cast<void *>(uintptr_t(address));
@@ -73,7 +73,7 @@ attnrt_status CudaDevice::alloc(size_t bytes, void *&pointer) {
 
 attnrt_status CudaDevice::release(void *pointer) {
   Current current(*this);
-  ATTNRT_TRY(current.status);
+  ATTNRT_TRY(current.check());
   ATTNRT_CU(driver, cuMemFree, addressOf(pointer));
   return ATTNRT_OK;
 }
@@ -81,7 +81,7 @@ attnrt_status CudaDevice::release(void *pointer) {
 attnrt_status CudaDevice::copy(void *to, const void *from, size_t bytes,
                                attnrt_copy_kind kind, void *stream) {
   Current current(*this);
-  ATTNRT_TRY(current.status);
+  ATTNRT_TRY(current.check());
   auto s = static_cast<CUstream>(stream);
   switch (kind) {
   case ATTNRT_HOST_TO_DEVICE:
@@ -103,7 +103,7 @@ attnrt_status CudaDevice::copy(void *to, const void *from, size_t bytes,
 attnrt_status CudaDevice::set(void *pointer, uint8_t value, size_t bytes,
                               void *stream) {
   Current current(*this);
-  ATTNRT_TRY(current.status);
+  ATTNRT_TRY(current.check());
   ATTNRT_CU(driver, cuMemsetD8Async, addressOf(pointer), value, bytes,
             static_cast<CUstream>(stream));
   return ATTNRT_OK;
@@ -111,7 +111,7 @@ attnrt_status CudaDevice::set(void *pointer, uint8_t value, size_t bytes,
 
 attnrt_status CudaDevice::createStream(void *&stream) {
   Current current(*this);
-  ATTNRT_TRY(current.status);
+  ATTNRT_TRY(current.check());
   CUstream created = nullptr;
   ATTNRT_CU(driver, cuStreamCreate, &created, kStreamNonBlocking);
   stream = created;
@@ -120,14 +120,14 @@ attnrt_status CudaDevice::createStream(void *&stream) {
 
 attnrt_status CudaDevice::destroyStream(void *stream) {
   Current current(*this);
-  ATTNRT_TRY(current.status);
+  ATTNRT_TRY(current.check());
   ATTNRT_CU(driver, cuStreamDestroy, static_cast<CUstream>(stream));
   return ATTNRT_OK;
 }
 
 attnrt_status CudaDevice::synchronize(void *stream) {
   Current current(*this);
-  ATTNRT_TRY(current.status);
+  ATTNRT_TRY(current.check());
   ATTNRT_CU(driver, cuStreamSynchronize, static_cast<CUstream>(stream));
   return ATTNRT_OK;
 }
@@ -144,14 +144,14 @@ public:
   }
   attnrt_status record(void *stream) override {
     Current current(owner);
-    ATTNRT_TRY(current.status);
+    ATTNRT_TRY(current.check());
     ATTNRT_CU(owner.driver, cuEventRecord, event,
               static_cast<CUstream>(stream));
     return ATTNRT_OK;
   }
   attnrt_status elapsed(Event &end, float &milliseconds) override {
     Current current(owner);
-    ATTNRT_TRY(current.status);
+    ATTNRT_TRY(current.check());
     CUevent last = static_cast<CudaEvent &>(end).event;
     ATTNRT_CU(owner.driver, cuEventSynchronize, last);
     ATTNRT_CU(owner.driver, cuEventElapsedTime, &milliseconds, event, last);
@@ -184,7 +184,7 @@ public:
 
   attnrt_status next(size_t bytes, void *&memory) override {
     Current current(*device);
-    ATTNRT_TRY(current.status);
+    ATTNRT_TRY(current.check());
     const Driver *driver = device->driver.get();
     Half &half = halves[turn ^ 1];
     if (half.inFlight) {
@@ -209,7 +209,7 @@ public:
 
   attnrt_status upload(void *to, size_t bytes, void *stream) override {
     Current current(*device);
-    ATTNRT_TRY(current.status);
+    ATTNRT_TRY(current.check());
     const Driver *driver = device->driver.get();
     Half &half = halves[turn];
     auto s = static_cast<CUstream>(stream);
@@ -240,7 +240,7 @@ private:
 
 attnrt_status CudaDevice::createEvent(std::unique_ptr<Event> &event) {
   Current current(*this);
-  ATTNRT_TRY(current.status);
+  ATTNRT_TRY(current.check());
   CUevent created = nullptr;
   ATTNRT_CU(driver, cuEventCreate, &created, 0u);
   event.reset(new CudaEvent(self(), created));

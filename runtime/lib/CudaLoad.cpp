@@ -64,7 +64,7 @@ public:
 
   attnrt_status launch(const Launch &launch) override {
     Current current(*device);
-    ATTNRT_TRY(current.status);
+    ATTNRT_TRY(current.check());
     ATTNRT_TRY(maps.fill(*device->driver, launch.tensors, launch.params));
     ATTNRT_TRY(start(attention, launch.items, launch));
     return start(merge, launch.merges, launch);
@@ -180,7 +180,7 @@ attnrt_status CudaDevice::load(const Specialisation &specialisation,
                                std::unique_ptr<Executable> &executable) {
   const attnrt_code_info &code = *bestCode(specialisation);
   Current current(*this);
-  ATTNRT_TRY(current.status);
+  ATTNRT_TRY(current.check());
   // The driver reads PTX up to a zero byte, which the bundle does not hold.
   std::string text;
   const void *image = code.data;

@@ -254,6 +254,7 @@ Workload makeWorkload(const KernelDesc &desc, const Settings &s,
   options.element = element;
   options.output = output;
   options.tokenPad = s.tokenPad;
+  options.unseenMargin = s.unseenMargin;
   options.sampleParams = !s.defaults;
   options.plain = s.bench && !s.check;
   options.inputs = *parseInputKind(s.inputs);

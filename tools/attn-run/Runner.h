@@ -29,7 +29,8 @@ struct Settings {
   int32_t workers = 0;
   int32_t threads = 0;
   int32_t tokenPad = 8;
-  int64_t workspace = -1; ///< bytes offered; -1: what the plan needs
+  int32_t unseenMargin = -1; ///< see Workload.h
+  int64_t workspace = -1;    ///< bytes offered; -1: what the plan needs
   int32_t iterations = 20;
   int32_t rounds = 1;
   /// Launches whose outputs must be the same bit for bit; 0: 2 with `check`, else 1.

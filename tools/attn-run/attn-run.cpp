@@ -105,6 +105,9 @@ int main(int argc, char **argv) {
   app.add_option("--token-pad", s.tokenPad,
                  "elements added to the token strides of q, k, v")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--poison-unseen", s.unseenMargin,
+                 "keys more than so many tokens from all that a row sees are "
+                 "NaN (-1: none)");
   app.add_option("--workspace", s.workspace,
                  "bytes of workspace offered to the plan");
   app.add_option("--workers", s.workers, "CTAs or threads that take items");

@@ -100,6 +100,10 @@ static cl::opt<int>
 static cl::opt<int> splitKeys(
     "split", cl::init(0), cl::cat(category),
     cl::desc("keys of a split for --verify-each-level (0: for balance)"));
+static cl::opt<int> verifyUnseen(
+    "verify-poison-unseen", cl::init(-1), cl::cat(category),
+    cl::desc("keys of --verify-each-level that are more than so many tokens "
+             "from all that a row sees are NaN (-1: none)"));
 static cl::opt<std::string>
     verifyForce("verify-force", cl::value_desc("exact|redo"), cl::cat(category),
                 cl::desc("speculations of --verify-each-level run exact, or "
@@ -266,6 +270,7 @@ static int verify(ModuleOp module) {
   options.schedule = schedule;
   options.element = dtype;
   options.kvHeads = verifyHeads;
+  options.unseenMargin = verifyUnseen;
   options.splitKeys = splitKeys;
   options.seed = seed;
   if (!verifyForce.empty() && verifyForce != "exact" && verifyForce != "redo")

@@ -58,7 +58,9 @@ using StageTimes = std::vector<std::pair<std::string, double>>;
 mlir::OwningOpRef<mlir::ModuleOp>
 lowerTo(mlir::ModuleOp source, const LoweringOptions &options, Level level);
 
-/// A copy of the L0 module with element type `type` for q, k, v and o.
+/// A copy of the L0 module with element type `type` for the queries of each
+/// kernel and every tensor that has their type: k and v, and o unless it was
+/// declared otherwise.
 mlir::OwningOpRef<mlir::ModuleOp> withElementType(mlir::ModuleOp source,
                                                   mlir::Type type);
 /// A copy with at most `kvHeads` KV heads a kernel (the group stays).

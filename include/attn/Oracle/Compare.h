@@ -9,6 +9,9 @@
 //
 //   NaN rows       a row of NaN in the reference is one in the result
 //
+// Of the difference of two elements, half the least step of the output's type is
+// free: 1e-9 stored as f16 is 0, and that is right.
+//
 // Invariant: NaN or infinity where the reference is finite is never ok.  Other rows
 // whose reference is not finite are skipped and counted.
 //
@@ -40,9 +43,9 @@ struct Comparison {
 };
 
 /// `o` holds [rows][dimV] and `lse` [rows] (null: not compared), in the order
-/// of ref.rows.
+/// of ref.rows; `o` was stored as `output`.
 Comparison compare(const Reference &ref, const float *o, const float *lse,
-                   double tolerance);
+                   double tolerance, Element output = Element::F32);
 
 } // namespace attn::oracle
 

@@ -33,6 +33,7 @@ struct VerifyOptions {
   workload::Batch batch;
   int32_t kvHeads = 2; ///< KV heads that are run at most; 0: all
   int32_t splitKeys = 0;
+  int32_t unseenMargin = -1; ///< see Workload.h
   int32_t ctas = 3;
   uint64_t seed = 1;
   /// Not 0: factor of the scores.  Large ones make a frozen reference fail.

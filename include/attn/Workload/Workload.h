@@ -89,6 +89,10 @@ struct Options {
   /// Rows a request and head that a check compares, spread over the request; 0:
   /// all; -1: all of a batch with at most 2^20 (q, k) pairs, else 256.
   int32_t checkRows = -1;
+  /// Not negative: keys and values more than so many tokens from all that a row
+  /// sees are NaN.  0 is right for code that masks values, a block's keys for
+  /// code that does not visit what nobody sees.
+  int32_t unseenMargin = -1;
 };
 
 /// Bytes between two canaries.
@@ -172,6 +176,7 @@ private:
   /// The middle row of each request of q or k times a factor.
   void scaleMiddle(Tensor &tensor, bool query, float factor);
   void fillTables(uint64_t stream);
+  void poisonUnseen();
   bool bindHooks(std::string &error);
   void gather(const oracle::Reference &ref, std::vector<float> &rows,
               std::vector<float> &lses) const;

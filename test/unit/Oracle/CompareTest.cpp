@@ -163,6 +163,26 @@ TEST(Compare, RowsOfNanMustBeNan) {
   }
 }
 
+// Weights of 1e-9: f16 holds 0 only, or one step; f32 holds them.
+TEST(Compare, BelowTheLeastStepOfTheType) {
+  Fixture f = problem();
+  Result r(f.result);
+  for (double &x : f.result.o)
+    x *= 1e-9;
+  std::fill(r.o.begin(), r.o.end(), 0.0f);
+  double loose = 6e-4;
+  auto agrees = [&](Element output) {
+    return compare(f.result, r.o.data(), r.lse.data(), loose, output).ok;
+  };
+  EXPECT_TRUE(agrees(Element::F16));
+  EXPECT_FALSE(agrees(Element::BF16));
+  EXPECT_FALSE(agrees(Element::F32));
+  r.o[9] = 0x1p-24f; // a step too many
+  EXPECT_FALSE(agrees(Element::F16));
+  r.o[9] = float(quietNan);
+  EXPECT_FALSE(agrees(Element::F16));
+}
+
 TEST(Compare, NothingToCompare) {
   Reference ref;
   ref.dimV = 4;

@@ -17,6 +17,8 @@
 struct Fake {
   decltype(&attn_fake_reset) reset;
   decltype(&attn_fake_fail) fail;
+  decltype(&attn_fake_fail_nth) failNth;
+  decltype(&attn_fake_failed) failed;
   decltype(&attn_fake_hide) hide;
   decltype(&attn_fake_device) device;
   decltype(&attn_fake_occupancy) occupancy;
@@ -37,6 +39,8 @@ struct Fake {
     };
     find(reset, "attn_fake_reset");
     find(fail, "attn_fake_fail");
+    find(failNth, "attn_fake_fail_nth");
+    find(failed, "attn_fake_failed");
     find(hide, "attn_fake_hide");
     find(device, "attn_fake_device");
     find(occupancy, "attn_fake_occupancy");

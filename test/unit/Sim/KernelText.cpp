@@ -536,7 +536,7 @@ oracle::Comparison SimFixture::run(mlir::ModuleOp module,
   }
   oracle::Comparison compared = oracle::compare(
       expected, lastO.data(), shape.softmax ? lastLse.data() : nullptr,
-      oracle::toleranceOf(element, element));
+      oracle::toleranceOf(element, element), element);
   if (!compared.ok)
     report.give(sim::Verdict::WrongValues, compared.message);
   return compared;
