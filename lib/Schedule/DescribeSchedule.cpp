@@ -39,8 +39,11 @@ std::string attn::describeSchedule(const ProblemFacts &facts,
   else
     os << stringifySoftmaxKind(schedule.getSoftmax()) << " softmax";
   if (pipe)
-    os << ", " << pipe.getPersist().getValue() << " order, "
-       << pipe.getDepth("k") << " stages; " << sharedBytes
+    os << ", "
+       << (pipe.getPersist().getValue() == "none"
+               ? "an item a CTA"
+               : (pipe.getPersist().getValue() + " order").str())
+       << ", " << pipe.getDepth("k") << " stages; " << sharedBytes
        << " bytes of shared memory";
   os << "; because head dim " << facts.query.getDim();
   if (facts.value.getDim() != facts.query.getDim())

@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Shapes.h"
 #include "Wgmma.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
 #include "attn/Schedule/Schedule.h"
@@ -128,6 +129,9 @@ bool Checker::gpu() {
     return false;
   if (!productOperands())
     return false;
+  if (pipe.getAtom("pv") == mmaSharedAtom)
+    return refuse("atoms.pv is " + mmaSharedAtom +
+                  " but P of the second product is in registers: " + mmaAtom);
   // Copies for the next visit need a second slot while this one is read.
   for (StringRef channel : {"k", "v"}) {
     int32_t ahead = -pipe.getSkew("load_kv"), depth = pipe.getDepth(channel);
@@ -189,6 +193,9 @@ bool Checker::roles() {
     return refuse("load_kv is placed in " + loads + " and load_query in " +
                   pipe.getRoleOf("load_query") + " but both need one beside " +
                   rest);
+  if (pipe.getPersist().getValue() == "none")
+    return refuse("persist = none is not built for " + on +
+                  " (built: static, dynamic)");
   pipe::RoleAttr load, compute;
   for (Attribute attr : pipe.getRoles()) {
     auto role = cast<pipe::RoleAttr>(attr);
