@@ -78,8 +78,8 @@ static pipe::ScheduleAttr oneRole(Builder &builder, const WarpShape &shape) {
   };
   auto text = [&](StringRef value) { return builder.getStringAttr(value); };
   auto number = [&](int32_t value) { return builder.getI32IntegerAttr(value); };
-  Attribute role = pipe::RoleAttr::get(context, text("all"),
-                                       shape.warps, /*replicas=*/1, shape.regs);
+  Attribute role = pipe::RoleAttr::get(context, text("all"), shape.warps,
+                                       /*replicas=*/1, shape.regs);
   return pipe::ScheduleAttr::get(
       context, builder.getArrayAttr({role}),
       /*place=*/dict({{"default", text("all")}}),
@@ -183,10 +183,11 @@ ScheduleChoices attn::chooseSchedules(const ProblemFacts &facts,
                                 shape.tileK, twoRoles(builder, facts, shape));
               });
   } else if (target.isGpu()) {
-    addShapes(warpShapesOf(dim, valueDim), [&](const WarpShape &shape) {
-      return schedule(facts, target, shape.tileQ, shape.tileK,
-                      oneRole(builder, shape));
-    });
+    addShapes(warpShapesOf(dim, valueDim, facts.hasMaskHook),
+              [&](const WarpShape &shape) {
+                return schedule(facts, target, shape.tileQ, shape.tileK,
+                                oneRole(builder, shape));
+              });
   } else {
     first = schedule(facts, target, 64, 64, builder.getUnitAttr());
     add(ladder, first);

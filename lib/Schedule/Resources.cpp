@@ -70,7 +70,8 @@ Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
     words += tileQ * dim * in / 4; // Q
   r.tileRegisters = (words + computing - 1) / computing;
   r.registersPerThread =
-      r.tileRegisters + (r.registersOfRole ? registerOverheadOfRole : registerOverhead);
+      r.tileRegisters +
+      (r.registersOfRole ? registerOverheadOfRole : registerOverhead);
   // Four threads share a row, with either product.
   r.hookRegisters = tileQ * 4 / computing * uint64_t(facts.hookValues.rows) +
                     tileK / 4 * uint64_t(facts.hookValues.columns);

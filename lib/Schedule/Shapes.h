@@ -54,7 +54,7 @@ struct WarpShapes {
   llvm::ArrayRef<WarpShape> ladder, beside, measured;
 };
 
-WarpShapes warpShapesOf(int32_t dim, int32_t valueDim);
+WarpShapes warpShapesOf(int32_t dim, int32_t valueDim, bool masked);
 
 } // namespace attn
 

@@ -106,8 +106,7 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
     Type element = ring.getElement();
     unsigned step = piece.threads / piece.chunks;
     unsigned copies = llvm::divideCeil(ring.getRows(), step);
-    Value chunk =
-        e.add(e.bitAnd(piece.thread, piece.chunks - 1), piece.chunk);
+    Value chunk = e.add(e.bitAnd(piece.thread, piece.chunks - 1), piece.chunk);
     Value firstRow = e.shr(piece.thread, llvm::Log2_32(piece.chunks));
     Value col = e.extend(e.mul(chunk, chunkBytes / bytesOf(element)));
     // The row's bits that the swizzle looks at repeat every 8 rows.
@@ -170,9 +169,9 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
         slope = of[0] ? of[0] : of[1];
       else if (isa<arith::MulIOp>(nested) && !(of[0] && of[1]) &&
                nested.getResult(0).getType().isInteger(64))
-        slope = arith::MulIOp::create(
-            e.b, e.loc, of[0] ? of[0] : nested.getOperand(0),
-            of[1] ? of[1] : nested.getOperand(1));
+        slope = arith::MulIOp::create(e.b, e.loc,
+                                      of[0] ? of[0] : nested.getOperand(0),
+                                      of[1] ? of[1] : nested.getOperand(1));
       else if (!isa<arith::CmpIOp>(nested))
         return {};
     }

@@ -171,8 +171,7 @@ struct MmaLowering : OpConversionPattern<frag::MmaOp> {
         b[j] = addresses.load(j);
         return;
       }
-      SmallVector<Value, 4> fragment =
-          aAddresses->load(aLoads.loadOf(step, i));
+      SmallVector<Value, 4> fragment = aAddresses->load(aLoads.loadOf(step, i));
       llvm::copy(fragment, a.begin() + aLayout.gridRegister(i, step) / 2);
     };
     for (unsigned next = 0; next < steps * pairs; ++next) {
@@ -182,12 +181,11 @@ struct MmaLowering : OpConversionPattern<frag::MmaOp> {
         issue(issued);
       for (unsigned which = 0; which < 2; ++which)
         for (unsigned row = 0; row < rows; ++row)
-          emitAtom(
-              e, type,
-              ArrayRef(a).slice(aLayout.gridRegister(row, step) / 2, 4),
-              ArrayRef(b[next]).slice(2 * which, 2),
-              MutableArrayRef(acc).slice(c.gridRegister(row, 2 * pair + which),
-                                         4));
+          emitAtom(e, type,
+                   ArrayRef(a).slice(aLayout.gridRegister(row, step) / 2, 4),
+                   ArrayRef(b[next]).slice(2 * which, 2),
+                   MutableArrayRef(acc).slice(
+                       c.gridRegister(row, 2 * pair + which), 4));
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();

@@ -45,9 +45,9 @@ RegType MmaOp::getAFragments() {
   if (auto registers = dyn_cast<RegType>(getA().getType()))
     return registers;
   auto ring = cast<RingType>(getA().getType());
-  auto layout = LayoutAttr::get(
-      getContext(), StringAttr::get(getContext(), "mma_a"),
-      getResult().getType().getLayout().getWarps());
+  auto layout =
+      LayoutAttr::get(getContext(), StringAttr::get(getContext(), "mma_a"),
+                      getResult().getType().getLayout().getWarps());
   return RegType::getChecked([&] { return emitOpError(); }, getContext(),
                              ring.getRows(), ring.getCols(), ring.getElement(),
                              layout);
