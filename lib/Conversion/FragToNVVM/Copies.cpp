@@ -151,16 +151,21 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
   /// affine in the row.
   static Value slopeOf(CpAsyncOp op, Emitter &e) {
     Block &body = op.getBody().front();
-    // Null: the value does not depend on the row.
+    // Null: the value does not depend on the row, and is made here once more.
     llvm::DenseMap<Value, Value> slopes;
+    IRMapping same;
     slopes[body.getArgument(0)] = e.i64(1);
     for (Operation &nested : body.without_terminator()) {
-      SmallVector<Value> of;
-      for (Value operand : nested.getOperands())
+      SmallVector<Value> of, operands;
+      for (Value operand : nested.getOperands()) {
         of.push_back(slopes.lookup(operand));
-      if (llvm::none_of(of, [](Value slope) { return bool(slope); }))
+        operands.push_back(same.lookupOrDefault(operand));
+      }
+      if (llvm::none_of(of, [](Value slope) { return bool(slope); })) {
+        e.b.clone(nested, same);
         continue;
-      Value &slope = slopes[nested.getResult(0)];
+      }
+      Value slope;
       if (isa<arith::ExtUIOp, arith::ExtSIOp>(nested))
         slope = of[0]; // rows of a slot are few and not negative
       else if (isa<arith::AddIOp>(nested) && of[0] && of[1])
@@ -169,11 +174,14 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
         slope = of[0] ? of[0] : of[1];
       else if (isa<arith::MulIOp>(nested) && !(of[0] && of[1]) &&
                nested.getResult(0).getType().isInteger(64))
-        slope = arith::MulIOp::create(e.b, e.loc,
-                                      of[0] ? of[0] : nested.getOperand(0),
-                                      of[1] ? of[1] : nested.getOperand(1));
+        slope =
+            arith::MulIOp::create(e.b, e.loc, of[0] ? of[0] : operands[0],
+                                  of[1] ? of[1] : operands[1]);
       else if (!isa<arith::CmpIOp>(nested))
         return {};
+      else
+        continue; // of the row's validity
+      slopes[nested.getResult(0)] = slope;
     }
     return slopes.lookup(body.getTerminator()->getOperand(0));
   }

@@ -487,7 +487,7 @@ frag.kernel @mma_position_of_other_ring threads 32 smem 0 params 200 {
 frag.kernel @mma_ring_of_fewer_rows threads 64 smem 0 params 200 {
   %q = frag.smem "q" at 0 : !ring
   %p = frag.pos phase 0 : !frag.pos<slots = 1>
-  // expected-error @+1 {{layout 'mma_a'}}
+  // expected-error @+1 {{layout mma_a on 2 warps needs a multiple of 32 rows but the tile has 16}}
   %s = frag.mma "mma.m16n8k16" nk %q[%p : !frag.pos<slots = 1>], %q[%p] : !ring, !ring -> !frag.reg<32x16xf32, #C>
   frag.return
 }
