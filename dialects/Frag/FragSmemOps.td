@@ -78,18 +78,24 @@ def Frag_LdmatrixOp : Frag_Op<"ldmatrix", [Frag_PosOfRing]> {
   let hasVerifier = 1;
 }
 
-def Frag_MmaOp : Frag_Op<"mma", [Frag_PosOfRing]> {
+def Frag_MmaOp : Frag_Op<"mma", [AttrSizedOperandSegments, Frag_PosOfRing]> {
   let summary = "one synchronous GEMM: acc + A * B, B fragments by ldmatrix";
   let description = [{
-    A is M x K in registers (`mma_a`).  B lies in a ring: `nk` rows are n (S = Q K^T),
+    A is M x K in registers (`mma_a`) or all rows of a slot, of which each k step
+    reads its own fragments.  B lies in a ring: `nk` rows are n (S = Q K^T),
     `kn` rows are k and it is read transposed (O = P V).  Without acc it starts
     from 0.  The k loop is inside.
   }];
-  let arguments = (ins StrAttr:$atom, Frag_BOrderAttr:$b_order, Frag_RegType:$a,
-                   Frag_RingType:$ring, Frag_PosType:$pos, Optional<Frag_RegType>:$acc);
+  let arguments = (ins StrAttr:$atom, Frag_BOrderAttr:$b_order, AnyTypeOf<[Frag_RegType, Frag_RingType]>:$a,
+                   Optional<Frag_PosType>:$a_pos, Frag_RingType:$ring, Frag_PosType:$pos,
+                   Optional<Frag_RegType>:$acc);
   let results = (outs Frag_RegType:$result);
   let assemblyFormat = [{
-    $atom $b_order $a `,` $ring `[` $pos `]` (`acc` $acc^)? attr-dict `:` type($a) `,` type($ring) (`acc` type($acc)^)? `->` type($result)
+    $atom $b_order $a (`[` $a_pos^ `:` type($a_pos) `]`)? `,` $ring `[` $pos `]` (`acc` $acc^)? attr-dict `:` type($a) `,` type($ring) (`acc` type($acc)^)? `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// Operand A as it is in registers when it is multiplied.
+    ::attn::frag::RegType getAFragments();
   }];
   let hasVerifier = 1;
 }

@@ -28,7 +28,7 @@ def Pipe_ScheduleAttr : Pipe_Attr<"Schedule", "schedule"> {
     - `skew`: op name to the number of visits it is moved by (-1: the copies of the
       next visit are issued in this one; 1: the second product of the visit before);
     - `handover`: `none`, or `ring`: replicas take turns to issue their products;
-    - `persist`: `static` or `dynamic`;
+    - `persist`: `static`, `dynamic`, or `none`: the launch has a CTA for each item;
     - `unroll`: copies of the innermost loop's body.
   }];
   let parameters = (ins "::mlir::ArrayAttr":$roles, "::mlir::DictionaryAttr":$place,

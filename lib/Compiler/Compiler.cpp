@@ -12,6 +12,7 @@
 #include "Stages.h"
 
 #include "attn/Analysis/ParamLayout.h"
+#include "attn/Dialect/Pipe/IR/Pipe.h"
 #include "attn/Emit/Object.h"
 #include "attn/Emit/PTX.h"
 #include "attn/Pipelines/Pipelines.h"
@@ -133,6 +134,8 @@ emit::Specialisation attn::beginSpecialisation(KernelOp kernel,
     s.costQ = cost.row;
     s.costKv = cost.key;
   }
+  if (auto pipe = dyn_cast<pipe::ScheduleAttr>(schedule.getPipe()))
+    s.ctaAnItem = pipe.getPersist().getValue() == "none";
   llvm::raw_string_ostream(s.schedule) << schedule;
   return s;
 }

@@ -65,6 +65,7 @@ static Offset<fbs::Specialisation> write(FlatBufferBuilder &b,
   out.add_schedule(schedule);
   out.add_tensor_maps(tensorMaps);
   out.add_dynamic(s.dynamic);
+  out.add_cta_an_item(s.ctaAnItem);
   return out.Finish();
 }
 

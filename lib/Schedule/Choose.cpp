@@ -2,11 +2,9 @@
 //
 // One function a family of targets makes a candidate from a shape.  The shapes:
 //
-//   sm_80   a warp owns 16 rows, so 8 warps make tile_q 128; with tile_k 64 the
-//           tiles of S, P, O and Q take 144 registers a thread at head dim 128
-//           and two slots of K and of V take 98304 bytes with Q
-//           a frozen reference saves the maximum and the rescale of most
-//           blocks, a tenth of the time of a long causal prefill
+//   sm_80   Shapes.cpp; a frozen reference saves the maximum and the rescale of
+//           most blocks, and a CTA takes one item: the device starts CTAs in the
+//           plan's order, which puts long items first
 //   wgmma   Shapes.cpp
 //   cpu     64 x 64: at head dim 128 Q, K, V, O and S are 144 KiB of f32, which
 //           a core's second-level cache holds
@@ -76,25 +74,29 @@ dictOf(Builder &builder,
   return builder.getDictionaryAttr(entries);
 }
 
-static pipe::ScheduleAttr oneRole(Builder &builder, int32_t warps) {
+static pipe::ScheduleAttr oneRole(Builder &builder, const WarpShape &shape) {
   MLIRContext *context = builder.getContext();
   auto dict = [&](std::initializer_list<std::pair<StringRef, Attribute>> list) {
     return dictOf(builder, list);
   };
   auto text = [&](StringRef value) { return builder.getStringAttr(value); };
   auto number = [&](int32_t value) { return builder.getI32IntegerAttr(value); };
-  Attribute role = pipe::RoleAttr::get(context, text("all"), warps,
-                                       /*replicas=*/1, /*regs=*/0);
+  Attribute role = pipe::RoleAttr::get(context, text("all"), shape.warps,
+                                       /*replicas=*/1, shape.regs);
   return pipe::ScheduleAttr::get(
       context, builder.getArrayAttr({role}),
       /*place=*/dict({{"default", text("all")}}),
       /*agents=*/
       dict({{"load_kv", text("cp_async")}, {"load_query", text("cp_async")}}),
       /*atoms=*/
-      dict({{"pv", text("mma.m16n8k16")}, {"qk", text("mma.m16n8k16")}}),
-      /*channels=*/dict({{"k", number(2)}, {"q", number(1)}, {"v", number(2)}}),
+      dict({{"pv", text(mmaAtom)},
+            {"qk", text(shape.sharedQuery ? mmaSharedAtom : mmaAtom)}}),
+      /*channels=*/
+      dict({{"k", number(shape.depth)},
+            {"q", number(1)},
+            {"v", number(shape.depth)}}),
       /*skew=*/dict({{"load_kv", number(-1)}}),
-      /*handover=*/text("none"), /*persist=*/text("static"), /*unroll=*/1);
+      /*handover=*/text("none"), /*persist=*/text("none"), /*unroll=*/1);
 }
 
 static pipe::ScheduleAttr twoRoles(Builder &builder, const ProblemFacts &facts,
@@ -168,26 +170,28 @@ ScheduleChoices attn::chooseSchedules(const ProblemFacts &facts,
   };
   SmallVector<ScheduleAttr, 4> ladder;
   ScheduleAttr first;
-  if (target.has(Feature::Wgmma)) {
-    auto candidate = [&](const RoleShape &shape) {
-      return schedule(facts, target, shape.replicas * warpgroupRows,
-                      shape.tileK, twoRoles(builder, facts, shape));
-    };
-    RoleShapes shapes = roleShapesOf(facts.query.getDim(), facts.value.getDim(),
-                                     facts.hasMaskHook);
+  auto addShapes = [&](const auto &shapes, auto candidate) {
     first = candidate(shapes.ladder.front());
-    for (const RoleShape &shape : shapes.ladder)
+    for (const auto &shape : shapes.ladder)
       add(ladder, candidate(shape));
-    for (const RoleShape &shape : shapes.beside)
+    for (const auto &shape : shapes.beside)
       add(choices.beside, candidate(shape));
-    for (const RoleShape &shape : shapes.measured)
+    for (const auto &shape : shapes.measured)
       add(choices.measured, candidate(shape));
+  };
+  int32_t dim = facts.query.getDim(), valueDim = facts.value.getDim();
+  if (target.has(Feature::Wgmma)) {
+    addShapes(roleShapesOf(dim, valueDim, facts.hasMaskHook),
+              [&](const RoleShape &shape) {
+                return schedule(facts, target, shape.replicas * warpgroupRows,
+                                shape.tileK, twoRoles(builder, facts, shape));
+              });
   } else if (target.isGpu()) {
-    int32_t tileQ = 128;
-    first = schedule(facts, target, tileQ, 64, oneRole(builder, tileQ / 16));
-    for (int32_t tileK : {64, 32})
-      add(ladder,
-          schedule(facts, target, tileQ, tileK, oneRole(builder, tileQ / 16)));
+    addShapes(warpShapesOf(dim, valueDim, facts.hasMaskHook),
+              [&](const WarpShape &shape) {
+                return schedule(facts, target, shape.tileQ, shape.tileK,
+                                oneRole(builder, shape));
+              });
   } else {
     first = schedule(facts, target, 64, 64, builder.getUnitAttr());
     add(ladder, first);

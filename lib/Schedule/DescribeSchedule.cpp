@@ -41,8 +41,11 @@ std::string attn::describeSchedule(const ProblemFacts &facts,
   if (int32_t share = schedule.getExp2Fma())
     os << ", " << share << " of 16 exponentials on the FMA pipe";
   if (pipe)
-    os << ", " << pipe.getPersist().getValue() << " order, "
-       << pipe.getDepth("k") << " stages; " << sharedBytes
+    os << ", "
+       << (pipe.getPersist().getValue() == "none"
+               ? "an item a CTA"
+               : (pipe.getPersist().getValue() + " order").str())
+       << ", " << pipe.getDepth("k") << " stages; " << sharedBytes
        << " bytes of shared memory";
   os << "; because head dim " << facts.query.getDim();
   if (facts.value.getDim() != facts.query.getDim())

@@ -1,6 +1,7 @@
 //===- HookRegisters.cpp - what hooks hold beside the tiles ---------------===//
 //
-// A thread computes two rows of a block and a quarter of its columns.  What a
+// A thread computes two rows of a block, or four where a warp owns 32, and a
+// quarter of its columns.  What a
 // hook computes from the key alone is computed once a column and read for both
 // rows, what it computes from the row alone once a row:
 //

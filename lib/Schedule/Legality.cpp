@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Shapes.h"
 #include "Wgmma.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
 #include "attn/Schedule/Schedule.h"
@@ -132,10 +133,14 @@ bool Checker::gpu() {
     return false;
   if (!productOperands())
     return false;
+  if (pipe.getAtom("pv") == mmaSharedAtom)
+    return refuse("atoms.pv is " + mmaSharedAtom +
+                  " but P of the second product is in registers: " + mmaAtom);
   // What the schedule does not name is left to the passes.
   for (StringRef op : {"qk", "pv"}) {
     StringRef atom = pipe.getAtom(op);
-    if (!atom.empty() && !only(("atoms." + op).str(), atom, "mma.m16n8k16"))
+    if (!atom.empty() && atom != mmaSharedAtom &&
+        !only(("atoms." + op).str(), atom, mmaAtom))
       return false;
   }
   for (StringRef op : {"load_kv", "load_query"})
@@ -203,6 +208,9 @@ bool Checker::roles() {
     return refuse("load_kv is placed in " + loads + " and load_query in " +
                   pipe.getRoleOf("load_query") + " but both need one beside " +
                   rest);
+  if (pipe.getPersist().getValue() == "none")
+    return refuse("persist = none is not built for " + on +
+                  " (built: static, dynamic)");
   pipe::RoleAttr load, compute;
   for (Attribute attr : pipe.getRoles()) {
     auto role = cast<pipe::RoleAttr>(attr);

@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Shapes.h"
 #include "Wgmma.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
 #include "attn/Schedule/Schedule.h"
@@ -62,16 +63,17 @@ Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
   if (roles)
     for (StringRef channel : {"q", "k", "v", "work", "verdict"})
       r.sharedBytes += 16 * uint64_t(pipe.getDepth(channel));
-  uint64_t words = tileQ * tileK                                      // S
-                   + tileQ * tileK * bytesOf(schedule.getPType()) / 4 // P
-                   + tileQ * valueDim;                                // O
-  if (!roles)
+  uint64_t words = tileQ * tileK + tileQ * valueDim; // S, O
+  if (roles) // beside the next S; else it takes the place of S
+    words += tileQ * tileK * bytesOf(schedule.getPType()) / 4; // P
+  else if (pipe.getAtom("qk") != mmaSharedAtom)
     words += tileQ * dim * in / 4; // Q
   r.tileRegisters = (words + computing - 1) / computing;
   r.registersPerThread =
-      r.tileRegisters + (roles ? registerOverheadOfRole : registerOverhead);
-  // Two rows and a quarter of the columns a thread, with either product.
-  r.hookRegisters = 2 * uint64_t(facts.hookValues.rows) +
+      r.tileRegisters +
+      (r.registersOfRole ? registerOverheadOfRole : registerOverhead);
+  // Four threads share a row, with either product.
+  r.hookRegisters = tileQ * 4 / computing * uint64_t(facts.hookValues.rows) +
                     tileK / 4 * uint64_t(facts.hookValues.columns);
   return r;
 }

@@ -9,6 +9,15 @@
 // divide a power of two where 192 do not.  A second buffer of Q, where there is
 // room, hides the start of an item.
 //
+// Without warpgroup products a warp owns 16 or 32 rows.  Fragments of K and V come
+// from shared memory for each warp: 16 rows keep its 128 bytes a clock as busy as
+// the tensor units are, 32 rows half as much, and two CTAs of 4 warps then share a
+// multiprocessor and hide each other's softmax.  O of 32 rows leaves no registers
+// for Q, which is read again in each block.  From 192 columns of O on it is 16 rows
+// and one CTA.  At 128 columns 32 keys leave room for a second CTA on devices with
+// 164 KB a multiprocessor too.  16 rows and one warp are for few rows a request; not
+// measured, so in the tune set alone.
+//
 // Rungs below the first are for hooks that hold many values (HookRegisters.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -44,7 +53,35 @@ constexpr RoleShape dense256[] = {
 constexpr RoleShape wide256[] = {{2, 80, 1, 2, false, true}};
 constexpr RoleShape masked256[] = {{2, 64, 1, 2}, {2, 48, 1, 2}, {2, 32, 1, 2}};
 
+// {warps, rows, keys, Q in shared memory}.  What is measured faster than the first
+// rung and spills a few words stands in the tune set.
+constexpr WarpShape mma64[] = {{4, 128, 64, true},
+                               {4, 128, 48, true},
+                               {4, 128, 32, true},
+                               {8, 128, 64},
+                               {8, 128, 32}};
+constexpr WarpShape more64[] = {
+    {4, 128, 96, true}, {4, 128, 64, true}, {1, 16, 32}};
+constexpr WarpShape mma128[] = {{4, 128, 32, true},
+                                {8, 128, 64, true},
+                                {8, 128, 32, true},
+                                {8, 128, 16, true}};
+constexpr WarpShape more128[] = {
+    {4, 128, 48, true}, {4, 128, 64, true}, {1, 16, 32}};
+constexpr WarpShape mma256[] = {
+    {8, 128, 48, true}, {8, 128, 32, true}, {8, 128, 16, true}};
+constexpr WarpShape more256[] = {{4, 64, 48, true}, {1, 16, 32, true}};
+
 } // namespace
+
+WarpShapes attn::warpShapesOf(int32_t dim, int32_t valueDim, bool masked) {
+  llvm::ArrayRef<WarpShape> narrow = mma64;
+  if (std::max(dim, valueDim) <= 64)
+    return {masked ? narrow.drop_front() : narrow, {}, more64};
+  if (valueDim <= 128)
+    return {mma128, {}, more128};
+  return {mma256, {}, more256};
+}
 
 RoleShapes attn::roleShapesOf(int32_t dim, int32_t valueDim, bool masked) {
   int32_t widest = std::max(dim, valueDim);

@@ -15,6 +15,7 @@
 #define ATTN_LIB_SCHEDULE_SHAPES_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <cstdint>
 
@@ -36,6 +37,24 @@ struct RoleShapes {
 };
 
 RoleShapes roleShapesOf(int32_t dim, int32_t valueDim, bool masked);
+
+/// Operand A of Q K^T from registers, or from shared memory in each product.
+constexpr llvm::StringLiteral mmaAtom = "mma.m16n8k16";
+constexpr llvm::StringLiteral mmaSharedAtom = "mma.m16n8k16.ss";
+
+/// Shape of a schedule of one role, with mma.sync.
+struct WarpShape {
+  int32_t warps, tileQ, tileK;
+  bool sharedQuery = false; ///< Q stays in shared memory
+  int32_t depth = 2;        ///< slots of K and V
+  int32_t regs = 0;         ///< of a thread at most; 0: the target's limit
+};
+
+struct WarpShapes {
+  llvm::ArrayRef<WarpShape> ladder, beside, measured;
+};
+
+WarpShapes warpShapesOf(int32_t dim, int32_t valueDim, bool masked);
 
 } // namespace attn
 

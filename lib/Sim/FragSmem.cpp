@@ -171,18 +171,28 @@ const std::vector<uint32_t> &attn::sim::operandB(frag::RingType ring,
   return offsets;
 }
 
-static LogicalResult runLdmatrix(frag::LdmatrixOp op, Interp &interp) {
+/// Operand A of all threads; null if it may not be read.
+static std::shared_ptr<FragTile> readOperandA(Operation *op, frag::RegType type,
+                                              mlir::Value ring, mlir::Value pos,
+                                              Interp &interp) {
   FragState &state = interp.state<FragState>();
   size_t base;
-  if (failed(readSlot(op, op.getRing(), op.getPos(), interp, base)))
-    return failure();
-  auto type = op.getResult().getType();
-  const auto &offsets = operandA(type, op.getRing().getType(), *state.cache);
+  if (failed(readSlot(op, ring, pos, interp, base)))
+    return nullptr;
   auto tile = std::make_shared<FragTile>();
   auto element = fragElement(type.getElement());
-  for (uint32_t offset : offsets)
+  for (uint32_t offset :
+       operandA(type, cast<frag::RingType>(ring.getType()), *state.cache))
     tile->data.push_back(
         oracle::loadElement(element, state.smem.data() + base + offset, 0));
+  return tile;
+}
+
+static LogicalResult runLdmatrix(frag::LdmatrixOp op, Interp &interp) {
+  std::shared_ptr<FragTile> tile = readOperandA(
+      op, op.getResult().getType(), op.getRing(), op.getPos(), interp);
+  if (!tile)
+    return failure();
   interp.set(op.getResult(), Datum(std::shared_ptr<Object>(tile)));
   return success();
 }
@@ -192,7 +202,11 @@ static LogicalResult runMma(frag::MmaOp op, Interp &interp) {
   size_t base;
   if (failed(readSlot(op, op.getRing(), op.getPos(), interp, base)))
     return failure();
-  frag::RegType aType = op.getA().getType(), cType = op.getResult().getType();
+  frag::RegType aType = op.getAFragments(), cType = op.getResult().getType();
+  std::shared_ptr<FragTile> read;
+  if (op.getAPos() &&
+      !(read = readOperandA(op, aType, op.getA(), op.getAPos(), interp)))
+    return failure();
   unsigned m = aType.getRows(), k = aType.getCols(), n = cType.getCols();
   const auto &offsets = operandB(op.getRing().getType(), op.getBOrder(),
                                  aType.getLayout().getWarps(), *state.cache);
@@ -203,7 +217,7 @@ static LogicalResult runMma(frag::MmaOp op, Interp &interp) {
         oracle::loadElement(element, state.smem.data() + base + offsets[i], 0);
   const TileShape aShape = state.shapeOf(aType);
   const TileShape cShape = state.shapeOf(cType);
-  const FragTile &aTile = interp.get<FragTile>(op.getA());
+  const FragTile &aTile = read ? *read : interp.get<FragTile>(op.getA());
   for (size_t i = 0; i < aTile.data.size(); ++i)
     a[size_t(aShape.row[i]) * k + aShape.col[i]] = aTile.data[i];
   if (op.getAcc()) {

@@ -123,11 +123,13 @@ static void decode(Type element, const uint8_t *slot, const uint32_t *offsets,
     out[i] = oracle::loadElement(e, slot + offsets[i], 0);
 }
 
-static LogicalResult runLdmatrix(frag::LdmatrixOp op, Warp &warp) {
+/// The warp's share of operand A; null if it may not be read.
+static std::shared_ptr<FragTile> readOperandA(Operation *op, frag::RegType type,
+                                              mlir::Value from, mlir::Value pos,
+                                              Warp &warp) {
   Machine &machine = warp.machine;
-  FragRing &ring = warp.interp->get<FragRing>(op.getRing());
-  size_t base = slotBase(ring, slotOf(warp.interp->getInt(op.getPos())));
-  auto type = op.getResult().getType();
+  FragRing &ring = warp.interp->get<FragRing>(from);
+  size_t base = slotBase(ring, slotOf(warp.interp->getInt(pos)));
   const auto &all = operandA(type, ring.type, machine.cache);
   size_t perWarp = all.size() / unsigned(type.getLayout().getWarps());
   const uint32_t *own = all.data() + perWarp * warp.inGroup();
@@ -142,13 +144,21 @@ static LogicalResult runLdmatrix(frag::LdmatrixOp op, Warp &warp) {
   Access by = warp.access(op);
   for (uint32_t granule : granules)
     if (failed(machine.read(warp, op, base + granule, 16, by)))
-      return failure();
+      return nullptr;
   auto tile = std::make_shared<FragTile>();
   tile->data.resize(perWarp);
   decode(type.getElement(), warp.cta.smem.data() + base, own, perWarp,
          tile->data.data());
+  return tile;
+}
+
+static LogicalResult runLdmatrix(frag::LdmatrixOp op, Warp &warp) {
+  std::shared_ptr<FragTile> tile = readOperandA(
+      op, op.getResult().getType(), op.getRing(), op.getPos(), warp);
+  if (!tile)
+    return failure();
   warp.interp->set(op.getResult(), Datum(std::shared_ptr<Object>(tile)));
-  return machine.yield();
+  return warp.machine.yield();
 }
 
 std::shared_ptr<FragTile>
@@ -195,10 +205,14 @@ static LogicalResult runMma(frag::MmaOp op, Warp &warp) {
   if (failed(machine.read(warp, op, base, ringType.getSlotBytes(),
                           warp.access(op))))
     return failure();
-  frag::RegType aType = op.getA().getType();
+  frag::RegType aType = op.getAFragments();
+  std::shared_ptr<FragTile> read;
+  if (op.getAPos() &&
+      !(read = readOperandA(op, aType, op.getA(), op.getAPos(), warp)))
+    return failure();
   const FragTile *acc =
       op.getAcc() ? &warp.interp->get<FragTile>(op.getAcc()) : nullptr;
-  const FragTile &a = warp.interp->get<FragTile>(op.getA());
+  const FragTile &a = read ? *read : warp.interp->get<FragTile>(op.getA());
   const TileShape shape = warp.state().shapeOf(aType);
   auto fill = [&](ArrayRef<int32_t> number, float *out) {
     for (size_t i = 0; i < a.data.size(); ++i)

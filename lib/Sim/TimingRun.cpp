@@ -268,14 +268,15 @@ LogicalResult Timing::waitProduct(Warp &warp, frag::WgmmaWaitOp op) {
 }
 
 /// Operand B comes by ldmatrix, one for two products of 16 x 8 x 16, a group
-/// ahead of them.
+/// ahead of them; operand A, unless it is in registers, one for 16 rows.
 LogicalResult Timing::runMma(Warp &warp, frag::MmaOp op) {
   WarpClock &c = clock(warp);
   SmClock &s = sm(warp);
   frag::RegType type = op.getResult().getType();
   unsigned rows = unsigned(type.getRows() / type.getLayout().getWarps()) / 16;
-  unsigned k = unsigned(op.getA().getType().getCols()) / 16;
+  unsigned k = unsigned(op.getAFragments().getCols()) / 16;
   unsigned n = unsigned(type.getCols()) / 8;
+  unsigned loads = n / 2 + (op.getAPos() ? rows : 0);
   double ready = 0;
   for (mlir::Value operand : op->getOperands())
     ready = std::max(ready, warp.interp->get(operand).stamp.last);
@@ -285,8 +286,8 @@ LogicalResult Timing::runMma(Warp &warp, frag::MmaOp op) {
   for (unsigned step = 0; step <= k; ++step) {
     double before = there;
     // The fragments of the next step, then the products of this one.
-    for (unsigned i = 0; i < std::max(n / 2, n * rows); ++i) {
-      if (step < k && i < n / 2) {
+    for (unsigned i = 0; i < std::max(loads, n * rows); ++i) {
+      if (step < k && i < loads) {
         if (failed(issue(warp, load, 0, &at)))
           return failure();
         there = at + load.latency;

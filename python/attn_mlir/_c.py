@@ -154,7 +154,8 @@ class SpecialisationInfo(Structure):
                 ("scratch_bytes", c_uint32), ("merge_scratch_bytes", c_uint32),
                 ("stride_multiple", c_uint32), ("base_align", c_uint32),
                 ("scale_positive", c_int32), ("cost_q", c_float), ("cost_kv", c_float),
-                ("schedule", c_char_p), ("dynamic", c_int32)]
+                ("schedule", c_char_p), ("dynamic", c_int32),
+                ("cta_an_item", c_int32)]
 
 
 class TensorMapInfo(Structure):

@@ -73,6 +73,7 @@ class SpecialisationInfo:
     """One compiled form of a kernel: target, tile, launch facts, requirements.
 
     dynamic   its CTAs take items from the plan's queue, in the plan's order
+    cta_an_item  its launch has a CTA for each item
     """
     target: str
     element: str
@@ -99,6 +100,7 @@ class SpecialisationInfo:
     cost_kv: float
     schedule: str
     dynamic: bool
+    cta_an_item: bool
 
 
 @dataclass(frozen=True)
@@ -235,6 +237,7 @@ class Bundle(Handle):
         values = plain(raw, element=_c.Element, output=_c.Element)
         values["scale_positive"] = bool(raw.scale_positive)
         values["dynamic"] = bool(raw.dynamic)
+        values["cta_an_item"] = bool(raw.cta_an_item)
         values["tensor_maps"] = [self._tensor_map(kernel, index, i)
                                  for i in range(raw.tensor_maps)]
         return SpecialisationInfo(**values)

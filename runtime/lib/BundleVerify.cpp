@@ -390,12 +390,16 @@ attnrt_status Verifier::specialisation(const fb::Specialisation &s) {
   info.cost_kv = s.cost_kv();
   info.schedule = s.schedule() ? s.schedule()->c_str() : "";
   info.dynamic = s.dynamic();
+  info.cta_an_item = s.cta_an_item();
   ATTNRT_TRY(tensorMaps(s, out));
-  if (!gpu && (info.tensor_maps || info.dynamic))
+  if (info.dynamic && info.cta_an_item)
+    return bad("CTAs take items from a queue but the launch has one for each "
+               "item");
+  if (!gpu && (info.tensor_maps || info.dynamic || info.cta_an_item))
     return bad(
-        "target '%s' has %u tensor maps and dynamic %d, which only a GPU "
-        "has",
-        info.target, info.tensor_maps, info.dynamic);
+        "target '%s' has %u tensor maps, dynamic %d and a CTA for each item "
+        "%d, which only a GPU has",
+        info.target, info.tensor_maps, info.dynamic, info.cta_an_item);
   entry.specialisations.push_back(std::move(out));
   return ATTNRT_OK;
 }

@@ -2,17 +2,19 @@
 //
 // A specialisation becomes one module with two entries.  A launch is
 //
-//   attention   grid = min(items, SMs * CTAs an SM holds)
-//   merge       likewise, only if the plan has merges
+//   attention   grid = items                            a CTA for each item
+//               grid = min(items, SMs * CTAs an SM holds)         otherwise
+//   merge       the second, only if the plan has merges
 //
-// with the whole parameter struct by value as the only argument.  A grid never
-// has more CTAs than run at once, which a kernel with a work queue relies on.
+// with the whole parameter struct by value as the only argument.  A kernel with a
+// work queue relies on a grid that has no more CTAs than run at once.
 //
 //===----------------------------------------------------------------------===//
 #include "Cuda.h"
 #include "TensorMaps.h"
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 
@@ -56,6 +58,8 @@ public:
   /// The context is current.
   attnrt_status resolve() {
     ATTNRT_TRY(prepare(info.entry, info.threads, info.shared_bytes, attention));
+    if (info.cta_an_item)
+      attention.mostCtas = INT_MAX; // of any grid
     return prepare(info.merge_entry, info.merge_threads,
                    info.merge_shared_bytes, merge);
   }
@@ -76,6 +80,7 @@ private:
     uint32_t threads = 0;
     uint32_t sharedBytes = 0;
     int32_t residentCtas = 0; ///< on the whole device
+    uint32_t mostCtas = 0;    ///< of a launch
   };
 
   attnrt_status prepare(const char *name, uint32_t threads,
@@ -101,6 +106,7 @@ private:
     function.threads = threads;
     function.sharedBytes = sharedBytes;
     function.residentCtas = ctas * device->info.processors;
+    function.mostCtas = uint32_t(function.residentCtas);
     return ATTNRT_OK;
   }
 
@@ -108,7 +114,7 @@ private:
                       const Launch &launch) {
     if (records == 0)
       return ATTNRT_OK;
-    uint32_t grid = std::min(records, uint32_t(function.residentCtas));
+    uint32_t grid = std::min(records, function.mostCtas);
     // Not as a buffer (`extra`): the driver would copy that to the begin of the
     // parameter bank, but a struct that holds tensor maps is aligned within it.
     void *params[] = {launch.params};

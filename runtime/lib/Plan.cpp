@@ -112,7 +112,7 @@ attnrt_status Plan::describe(const attnrt_plan_params &params) {
     options.workers = std::min(options.workers, params.max_workers);
   options.splitKeys = params.split_keys;
   options.maxSplits = params.max_splits;
-  if (s.dynamic)
+  if (s.dynamic || s.cta_an_item)
     options.l2Bytes = kernel->device->info.l2_bytes;
   return ATTNRT_OK;
 }

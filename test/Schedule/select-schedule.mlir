@@ -10,12 +10,12 @@
 // Every field is printed.
 
 // CHECK-LABEL: attn.kernel @gpu(
-// CHECK-SAME:    schedule = #attn.schedule<tile_q = 128, tile_k = 64, pack = 4, kv_order = descending, softmax = frozen, limit = 64, fold_scale = true,
+// CHECK-SAME:    schedule = #attn.schedule<tile_q = 128, tile_k = 32, pack = 4, kv_order = descending, softmax = frozen, limit = 64, fold_scale = true,
 // CHECK-SAME:      p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
-// CHECK-SAME:      pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 8, replicas = 1, regs = 0>], place = {default = "all"},
-// CHECK-SAME:        agents = {load_kv = "cp_async", load_query = "cp_async"}, atoms = {pv = "mma.m16n8k16", qk = "mma.m16n8k16"},
+// CHECK-SAME:      pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 4, replicas = 1, regs = 0>], place = {default = "all"},
+// CHECK-SAME:        agents = {load_kv = "cp_async", load_query = "cp_async"}, atoms = {pv = "mma.m16n8k16", qk = "mma.m16n8k16.ss"},
 // CHECK-SAME:        channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32}, skew = {load_kv = -1 : i32},
-// CHECK-SAME:        handover = "none", persist = "static", unroll = 1>>
+// CHECK-SAME:        handover = "none", persist = "none", unroll = 1>>
 // TILE-LABEL: attn.kernel @gpu(
 // TILE-SAME:    tile_q = 128, tile_k = 32, pack = 4
 attn.kernel @gpu(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"} {

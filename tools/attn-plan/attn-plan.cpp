@@ -114,7 +114,7 @@ bool planKernel(const attnrt_bundle *bundle, uint32_t index,
   planOptions.workers = request.workers;
   planOptions.splitKeys = request.split;
   planOptions.maxSplits = request.maxSplits;
-  if (spec.dynamic)
+  if (spec.dynamic || spec.cta_an_item)
     planOptions.l2Bytes = l2BytesOf(spec.target);
   plan::Summary summary;
   std::vector<char> buffer;

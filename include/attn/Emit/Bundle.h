@@ -73,7 +73,8 @@ struct Specialisation {
   float costQ = 1, costKv = 1;
   std::string schedule;
   std::vector<TensorMap> tensorMaps;
-  bool dynamic = false; ///< items from the plan's queue
+  bool dynamic = false;   ///< items from the plan's queue
+  bool ctaAnItem = false; ///< the launch has a CTA for each item
 };
 
 struct Kernel {

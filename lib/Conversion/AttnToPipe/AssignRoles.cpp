@@ -196,7 +196,7 @@ struct AssignRoles : attn::impl::PipeAssignRolesBase<AssignRoles> {
       return kernel.emitError()
              << "a kernel of one role has 1 replica but role " << role.getName()
              << " has " << role.getReplicas();
-    if (schedule.getPersist().getValue() != "static")
+    if (schedule.getPersist().getValue() == "dynamic")
       return kernel.emitError() << "persist = " << schedule.getPersist()
                                 << " needs 2 roles but the schedule has 1";
     if (schedule.getHandover().getValue() != "none")

@@ -7,8 +7,15 @@
 //
 //   64 x 128 bf16, 256 threads: 16 chunks a row, 4 copies a thread
 //
-// Rows that are not valid copy 0 bytes and are filled with zeros; their source
-// is the base, so that the address is legal all the same.
+// C must be a power of two: other rows are cut into pieces, 12 chunks into 8 and 4.
+//
+// Rows that are not valid copy 0 bytes and are filled with zeros; nothing is
+// read then, so their source may lie anywhere.
+//
+// A thread's rows are a fixed distance apart.  Where the row's offset is affine in
+// the row, which is seen from the region, each address is the one before plus the
+// same number of bytes: two registers are kept through the loop instead of two a
+// row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,35 +56,75 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
                   ConversionPatternRewriter &rewriter) const override {
     Emitter e(rewriter, op.getLoc());
     auto ring = cast<RingType>(op.getRing().getType());
+    Type element = ring.getElement();
+    unsigned chunks = ring.getCols() * bytesOf(element) / chunkBytes;
+    Value tid = threadOf(op, e);
+    Piece piece{op, adaptor.getBase().front(),
+                slotAddress(e, ring, adaptor.getRing().front(),
+                            adaptor.getPos().front()),
+                tid, executingThreads(op)};
+    if (Value slope = slopeOf(op, e))
+      piece.rowBytes = e.mul(slope, bytesOf(element));
+    for (; piece.chunk < chunks; piece.chunk += piece.chunks) {
+      piece.chunks = llvm::bit_floor(
+          std::min(chunks - piece.chunk, piece.threads & -piece.threads));
+      copyPiece(piece, rewriter);
+    }
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  /// The thread's number, such that addresses made from it are kept through the
+  /// loop over key blocks that the copy stands in and no further: what runs once
+  /// an item must not take registers from those loops.
+  static Value threadOf(CpAsyncOp op, Emitter &e) {
+    scf::ForOp loop;
+    for (Operation *up = op; (up = up->getParentOp());)
+      if (auto found = dyn_cast<scf::ForOp>(up))
+        loop = found;
+    OpBuilder::InsertionGuard guard(e.b);
+    if (loop)
+      e.b.setInsertionPoint(loop);
+    return e.opaque(executingThread(e, op));
+  }
+
+  /// Some neighbouring chunks of every row.
+  struct Piece {
+    CpAsyncOp op;
+    Value base, slot, thread;
+    unsigned threads;
+    Value rowBytes = {}; ///< from a row to the next; null if that differs
+    unsigned chunk = 0, chunks = 0;
+  };
+
+  static void copyPiece(const Piece &piece,
+                        ConversionPatternRewriter &rewriter) {
+    CpAsyncOp op = piece.op;
+    Emitter e(rewriter, op.getLoc());
+    auto ring = cast<RingType>(op.getRing().getType());
     layout::Swizzle swizzle = swizzleOf(ring);
     Type element = ring.getElement();
-    unsigned elements = chunkBytes * 8 / element.getIntOrFloatBitWidth();
-    unsigned chunks = ring.getCols() / elements;
-    unsigned threads = executingThreads(op);
-    if (!llvm::isPowerOf2_32(chunks) || threads % chunks != 0)
-      return op.emitError("copy needs a power of two of chunks a row that "
-                          "divides ")
-             << threads << " threads but a row has " << chunks;
-    unsigned step = threads / chunks;
+    unsigned step = piece.threads / piece.chunks;
     unsigned copies = llvm::divideCeil(ring.getRows(), step);
-
-    // A copy outside the loops over key blocks runs once an item: its addresses
-    // must not be made before and kept through those loops.
-    Value tid = executingThread(e, op);
-    if (!op->getParentOfType<scf::ForOp>())
-      tid = e.opaque(tid);
-    Value chunk = e.bitAnd(tid, chunks - 1);
-    Value firstRow = e.shr(tid, llvm::Log2_32(chunks));
-    Value slot = slotAddress(e, ring, adaptor.getRing().front(),
-                             adaptor.getPos().front());
-    Value col = e.extend(e.mul(chunk, elements));
+    Value chunk = e.add(e.bitAnd(piece.thread, piece.chunks - 1), piece.chunk);
+    Value firstRow = e.shr(piece.thread, llvm::Log2_32(piece.chunks));
+    Value col = e.extend(e.mul(chunk, chunkBytes / bytesOf(element)));
     // The row's bits that the swizzle looks at repeat every 8 rows.
     bool sameChunk = swizzle.xorRowMask() == 0 || step % 8 == 0;
-    Value first = e.advance(slot, chunkAddress(e, swizzle, firstRow, chunk));
+    Value first =
+        e.advance(piece.slot, chunkAddress(e, swizzle, firstRow, chunk));
+    auto addressOf = [&](Value offset) {
+      return e.element(piece.base, element, e.add(offset, col));
+    };
+    Value next, distance;
+    if (piece.rowBytes) {
+      next = addressOf(source(op, firstRow, rewriter).first);
+      distance = e.mul(piece.rowBytes, step);
+    }
     for (unsigned i = 0; i < copies; ++i) {
       OpBuilder::InsertionGuard guard(rewriter);
       Value row = e.add(firstRow, int64_t(i) * step);
-      if ((i + 1) * step > unsigned(ring.getRows())) {
+      if ((i + 1) * step > unsigned(ring.getRows())) { // the last one
         Value inside = arith::CmpIOp::create(rewriter, op.getLoc(),
                                              arith::CmpIPredicate::slt, row,
                                              e.i32(ring.getRows()));
@@ -89,18 +136,54 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
       Value target =
           sameChunk
               ? e.advance(first, int64_t(i) * step * swizzle.rowPitchBytes())
-              : e.advance(slot, chunkAddress(e, swizzle, row, chunk));
-      Value index = arith::SelectOp::create(rewriter, op.getLoc(), valid,
-                                            e.add(offset, col), e.i64(0));
-      Value address = e.element(adaptor.getBase().front(), element, index);
+              : e.advance(piece.slot, chunkAddress(e, swizzle, row, chunk));
       Value bytes = arith::SelectOp::create(rewriter, op.getLoc(), valid,
                                             e.i32(chunkBytes), e.i32(0));
-      NVVM::CpAsyncOp::create(rewriter, op.getLoc(), target, address,
-                              chunkBytes, NVVM::LoadCacheModifierKind::CG,
-                              bytes);
+      NVVM::CpAsyncOp::create(rewriter, op.getLoc(), target,
+                              next ? next : addressOf(offset), chunkBytes,
+                              NVVM::LoadCacheModifierKind::CG, bytes);
+      if (next && i + 1 < copies)
+        next = e.advance(next, distance);
     }
-    rewriter.eraseOp(op);
-    return success();
+  }
+
+  /// What the row's offset grows by from row to row, an i64; null if it is not
+  /// affine in the row.
+  static Value slopeOf(CpAsyncOp op, Emitter &e) {
+    Block &body = op.getBody().front();
+    // Null: the value does not depend on the row, and is made here once more.
+    llvm::DenseMap<Value, Value> slopes;
+    IRMapping same;
+    slopes[body.getArgument(0)] = e.i64(1);
+    for (Operation &nested : body.without_terminator()) {
+      SmallVector<Value> of, operands;
+      for (Value operand : nested.getOperands()) {
+        of.push_back(slopes.lookup(operand));
+        operands.push_back(same.lookupOrDefault(operand));
+      }
+      if (llvm::none_of(of, [](Value slope) { return bool(slope); })) {
+        e.b.clone(nested, same);
+        continue;
+      }
+      Value slope;
+      if (isa<arith::ExtUIOp, arith::ExtSIOp>(nested))
+        slope = of[0]; // rows of a slot are few and not negative
+      else if (isa<arith::AddIOp>(nested) && of[0] && of[1])
+        slope = e.add(of[0], of[1]);
+      else if (isa<arith::AddIOp>(nested))
+        slope = of[0] ? of[0] : of[1];
+      else if (isa<arith::MulIOp>(nested) && !(of[0] && of[1]) &&
+               nested.getResult(0).getType().isInteger(64))
+        slope =
+            arith::MulIOp::create(e.b, e.loc, of[0] ? of[0] : operands[0],
+                                  of[1] ? of[1] : operands[1]);
+      else if (!isa<arith::CmpIOp>(nested))
+        return {};
+      else
+        continue; // of the row's validity
+      slopes[nested.getResult(0)] = slope;
+    }
+    return slopes.lookup(body.getTerminator()->getOperand(0));
   }
 
   /// The row's region: element offset and whether the row exists.

@@ -64,7 +64,8 @@ struct StoreLowering : OpConversionPattern<StoreOp> {
              << type.getLayout() << " has " << count;
     unsigned bytes = element.getIntOrFloatBitWidth() / 8;
     SmallVector<Value> values = llvm::to_vector(adaptor.getTile());
-    Value col = e.threadCoord(layout).col;
+    // Once an item: addresses must not be kept through the loops before.
+    Value col = e.opaque(e.threadCoord(layout).col);
     for (auto [slot, regs] : llvm::enumerate(groupsByRow(layout, count))) {
       Value row = rowAddress(e, element, adaptor.getBase().front(),
                              adaptor.getOffsets()[slot], col);

@@ -2,7 +2,9 @@
 //
 // S = Q K^T of 128 x 64 x 128 on 8 warps: 8 k steps of 4 ldmatrix.x4 and 8 mma.
 // Loads run ahead of the MMAs that use them by a fixed number of loads, which
-// bounds the registers of operand B whatever its width.
+// bounds the registers of operand B whatever its width.  The more rows a warp has,
+// the more products a load feeds and the fewer need to be ahead.  Where A lies in
+// shared memory too, its loads go along, those of a step before those of B.
 //
 //   load 0 .. 3, [load 4, mma mma], [load 5, mma mma], ...
 //
@@ -19,7 +21,7 @@ using namespace mlir;
 using namespace attn;
 using namespace attn::frag;
 
-/// Loads of operand B in flight; four x4 loads are 16 registers.
+/// Loads in flight for 16 rows; four x4 loads are 16 registers.
 static constexpr unsigned loadsAhead = 4;
 
 LdmatrixAddresses::LdmatrixAddresses(Emitter &e, RingType ring,
@@ -125,11 +127,12 @@ struct MmaLowering : OpConversionPattern<frag::MmaOp> {
   matchAndRewrite(frag::MmaOp op, OneToNOpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     Emitter e(rewriter, op.getLoc());
-    auto aType = cast<RegType>(op.getA().getType());
+    RegType aType = op.getAFragments();
     auto ring = cast<RingType>(op.getRing().getType());
-    layout::Layout a = layoutOf(aType);
+    layout::Layout aLayout = layoutOf(aType);
     layout::Layout c = layoutOf(cast<RegType>(op.getType()));
-    layout::Ldmatrix loads = operandBOf(ring, op.getBOrder(), a.getWarps());
+    layout::Ldmatrix loads =
+        operandBOf(ring, op.getBOrder(), aLayout.getWarps());
     NVVM::MMATypes type =
         aType.getElement().isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
     SmallVector<SmallVector<Value>> results(1);
@@ -142,17 +145,44 @@ struct MmaLowering : OpConversionPattern<frag::MmaOp> {
     Value slot = slotAddress(e, ring, adaptor.getRing().front(),
                              adaptor.getPos().front());
     LdmatrixAddresses addresses(e, ring, loads, slot);
-    unsigned steps = a.gridCols(), pairs = loads.loadsPerStep();
-    unsigned total = steps * pairs, issued = 0;
-    SmallVector<SmallVector<Value, 4>> b(total);
-    for (unsigned next = 0; next < total; ++next) {
-      for (; issued < total && issued <= next + loadsAhead; ++issued)
-        b[issued] = addresses.load(issued);
+    // Fragments of A, one for 16 rows and a step of k.
+    layout::Ldmatrix aLoads = operandAOf(aType);
+    std::optional<LdmatrixAddresses> aAddresses;
+    SmallVector<Value> a;
+    if (op.getAPos()) {
+      auto aRing = cast<RingType>(op.getA().getType());
+      aAddresses.emplace(e, aRing, aLoads,
+                         slotAddress(e, aRing, adaptor.getA().front(),
+                                     adaptor.getAPos().front()));
+      a.resize(aLayout.machineRegistersPerThread());
+    } else {
+      a = llvm::to_vector(adaptor.getA());
+    }
+
+    // The loads of a step: what there is of A, then a pair of atoms of B each.
+    unsigned steps = aLayout.gridCols(), pairs = loads.loadsPerStep();
+    unsigned rows = c.gridRows(), ofA = aAddresses ? rows : 0;
+    unsigned perStep = ofA + pairs, issued = 0;
+    SmallVector<SmallVector<Value, 4>> b(steps * pairs);
+    auto issue = [&](unsigned load) {
+      unsigned step = load / perStep, i = load % perStep;
+      if (i >= ofA) {
+        unsigned j = step * pairs + i - ofA;
+        b[j] = addresses.load(j);
+        return;
+      }
+      SmallVector<Value, 4> fragment = aAddresses->load(aLoads.loadOf(step, i));
+      llvm::copy(fragment, a.begin() + aLayout.gridRegister(i, step) / 2);
+    };
+    for (unsigned next = 0; next < steps * pairs; ++next) {
       unsigned step = next / pairs, pair = next % pairs;
+      unsigned last = step * perStep + ofA + pair + loadsAhead / rows;
+      for (; issued < steps * perStep && issued <= last; ++issued)
+        issue(issued);
       for (unsigned which = 0; which < 2; ++which)
-        for (unsigned row = 0; row < c.gridRows(); ++row)
+        for (unsigned row = 0; row < rows; ++row)
           emitAtom(e, type,
-                   adaptor.getA().slice(a.gridRegister(row, step) / 2, 4),
+                   ArrayRef(a).slice(aLayout.gridRegister(row, step) / 2, 4),
                    ArrayRef(b[next]).slice(2 * which, 2),
                    MutableArrayRef(acc).slice(
                        c.gridRegister(row, 2 * pair + which), 4));

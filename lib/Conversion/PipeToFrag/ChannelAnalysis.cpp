@@ -201,7 +201,7 @@ LogicalResult ChannelAnalysis::run(ArrayRef<pipe::ChannelOp> channels,
     leaders.push_back(i);
   }
   for (pipe::ChannelOp channel : channels)
-    registers.push_back(holdsQueries(channel.getResult()));
+    registers.push_back(heldInRegisters(channel.getResult()));
   for (unsigned b = 1; b < channels.size(); ++b)
     for (unsigned a = 0; a < b; ++a)
       if (leaders[a] == a && depths[a] == depths[b] && moveInStep(a, b, body)) {

@@ -16,7 +16,12 @@ using namespace attn;
 
 static constexpr int32_t widestSwizzle = 128;
 
-bool attn::holdsQueries(Value channel) {
+bool attn::heldInRegisters(Value channel) {
+  auto kernel = channel.getDefiningOp()->getParentOfType<KernelOp>();
+  auto schedule =
+      dyn_cast_or_null<pipe::ScheduleAttr>(kernel.getSchedule()->getPipe());
+  if (!schedule || schedule.getAtom("qk") == mmaShared)
+    return false;
   for (Operation *user : channel.getUsers())
     if (auto wait = dyn_cast<pipe::WaitOp>(user))
       for (OpOperand &use : wait.getPayload().getUses()) {

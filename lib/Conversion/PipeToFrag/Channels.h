@@ -19,6 +19,10 @@
 
 namespace attn {
 
+/// mma.m16n8k16 whose operand A stays in shared memory: every product reads it
+/// again, which costs a load for each of its fragments and saves the registers.
+constexpr llvm::StringLiteral mmaShared = "mma.m16n8k16.ss";
+
 /// What multiplies the tiles of a role, and so decides how they lie; tiles that
 /// meet no product lie as memory does.
 enum class Unit { None, Mma, Wgmma };
@@ -50,8 +54,9 @@ struct Landing {
   mlir::Value bars, pos;
 };
 
-/// True if every payload of the channel is only the query of products.
-bool holdsQueries(mlir::Value channel);
+/// True if every payload of the channel is only the query of products, and is
+/// read into registers right behind its wait.
+bool heldInRegisters(mlir::Value channel);
 
 class Channels {
 public:

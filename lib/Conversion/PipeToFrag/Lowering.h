@@ -174,19 +174,20 @@ private:
   mlir::Value planWord(mlir::Value index, mlir::Location loc);
   /// A word of the plan's header, read once a kernel.
   mlir::Value headerWord(unsigned byteOffset);
+  mlir::Value headerWordOf(mlir::Value index, unsigned byteOffset);
   mlir::Value param(llvm::StringRef name, mlir::Type type);
   mlir::Value stride(llvm::StringRef tensor, llvm::StringRef which);
 
   //===--- Products.cpp ---------------------------------------------------===//
   struct Product {
-    mlir::Value a;
+    mlir::Value a, aPos; ///< aPos: of a slot that the product reads; or null
     SlotTile b;
     frag::BOrder order;
     mlir::Value acc; ///< null: 0
   };
   mlir::LogicalResult convert(QKOp op) { return multiply(op); }
   mlir::LogicalResult convert(PVOp op) { return multiply(op); }
-  mlir::Value queryOperand(QKOp op);
+  std::pair<mlir::Value, mlir::Value> queryOperand(QKOp op);
   mlir::FailureOr<Product> productOf(mlir::Operation *op);
   mlir::LogicalResult multiply(mlir::Operation *op);
   /// Of the unit that works beside the threads.

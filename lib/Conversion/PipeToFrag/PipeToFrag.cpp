@@ -39,7 +39,8 @@ LogicalResult KernelLowering::check() {
     return kernel.emitOpError("has no #pipe.schedule");
   for (StringRef op : {"qk", "pv"})
     if (StringRef atom = schedule.getAtom(op);
-        !atom.empty() && atom != frag::mmaM16N8K16 && !frag::wgmmaColumns(atom))
+        !atom.empty() && atom != frag::mmaM16N8K16 &&
+        !(atom == mmaShared && op == "qk") && !frag::wgmmaColumns(atom))
       return kernel.emitOpError()
              << "atom " << atom << " of " << op
              << " is not built for level L3 (built: " << frag::mmaM16N8K16

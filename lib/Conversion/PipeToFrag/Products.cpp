@@ -1,7 +1,8 @@
 //===- Products.cpp - the two products of attention -----------------------===//
 //
 // The atom of the schedule says which unit multiplies.  `mma.m16n8k16` takes A
-// from registers and is done when it returns; `wgmma` is started and waited for:
+// from registers, or with `.ss` from the query's slot, and is done when it
+// returns; `wgmma` is started and waited for:
 //
 //   %f = pipe.issue mma { attn.pv }   -> %f = frag.wgmma ...
 //   ... %p ...
@@ -21,31 +22,38 @@
 using namespace mlir;
 using namespace attn;
 
-/// Operand A of Q K^T: what the query was put into, or all rows of its slot.
-Value KernelLowering::queryOperand(QKOp op) {
+/// Operand A of Q K^T: what the query was put into, or all rows of its slot, with
+/// the slot's position where the product looks for it itself.
+std::pair<Value, Value> KernelLowering::queryOperand(QKOp op) {
   if (Value query = mapping.lookupOrNull(op.getQuery()))
-    return query;
+    return {query, Value()};
   auto slot = slots.find(op.getQuery());
-  if (slot == slots.end() || !role.async())
+  if (slot == slots.end())
     return {};
+  if (!role.async()) {
+    if (schedule.getAtom("qk") != mmaShared)
+      return {};
+    return {slot->second.ring, slot->second.pos};
+  }
   auto ring = cast<frag::RingType>(slot->second.ring.getType());
   auto type =
       frag::ViewType::get(b.getContext(), ring.getRows(), ring.getCols(),
                           ring.getElement(), ring.getSwizzle());
   Scalars s{b, op.getLoc()};
-  return frag::ViewRowsOp::create(b, op.getLoc(), type, slot->second.ring,
-                                  slot->second.pos, s.i32(0));
+  return {frag::ViewRowsOp::create(b, op.getLoc(), type, slot->second.ring,
+                                   slot->second.pos, s.i32(0)),
+          Value()};
 }
 
 FailureOr<KernelLowering::Product> KernelLowering::productOf(Operation *op) {
   if (auto qk = dyn_cast<QKOp>(op)) {
     auto key = slots.find(qk.getKey());
-    Value query = queryOperand(qk);
+    auto [query, position] = queryOperand(qk);
     if (key == slots.end() || !query)
       return op->emitOpError()
              << "needs Q in " << (role.async() ? "a slot" : "registers")
              << " and K in a slot";
-    return Product{query, key->second, frag::BOrder::NK, Value()};
+    return Product{query, position, key->second, frag::BOrder::NK, Value()};
   }
   auto pv = cast<PVOp>(op);
   auto value = slots.find(pv.getValue());
@@ -53,7 +61,7 @@ FailureOr<KernelLowering::Product> KernelLowering::productOf(Operation *op) {
     return op->emitOpError("needs V in a slot");
   if (pv.getP().getType().getElement().isF32())
     return refuse(op, "p_type = f32");
-  return Product{at(pv.getP()), value->second, frag::BOrder::KN,
+  return Product{at(pv.getP()), Value(), value->second, frag::BOrder::KN,
                  at(pv.getAcc())};
 }
 
@@ -96,8 +104,9 @@ LogicalResult KernelLowering::multiply(Operation *op) {
     return failure();
   mapping.map(op->getResult(0),
               frag::MmaOp::create(b, loc, type, frag::mmaM16N8K16,
-                                  product->order, product->a, product->b.ring,
-                                  product->b.pos, product->acc));
+                                  product->order, product->a, product->aPos,
+                                  product->b.ring, product->b.pos,
+                                  product->acc));
   return success();
 }
 

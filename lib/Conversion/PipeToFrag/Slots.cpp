@@ -29,7 +29,7 @@ LogicalResult KernelLowering::convert(pipe::CommitOp op) {
 LogicalResult KernelLowering::convert(pipe::WaitOp op) {
   SlotTile slot = channels->wait(op);
   slots[op.getSlot()] = slot;
-  if (role.async() || !holdsQueries(op.getChannel())) {
+  if (role.async() || !heldInRegisters(op.getChannel())) {
     slots[op.getPayload()] = slot;
     return success();
   }

@@ -24,11 +24,16 @@ KernelLowering::rowOffsets(RowsInfo &rows, StringRef tensor, Location loc) {
   Scalars outer{b, loc};
   Value origin = outer.add(outer.mul(outer.ext(rows.request), batch),
                            outer.mul(outer.ext(rows.qBegin), token));
+  // A warp that multiplies in its registers would hold the rows' numbers, which
+  // masks read too, from before the loops over key blocks.
+  Value row0 = rows.row0;
+  if (role.unit == Unit::Mma)
+    row0 = frag::OpaqueOp::create(b, loc, row0.getType(), row0);
   auto results = maps(
       {vecType(rows.rows, b.getI64Type()), vecType(rows.rows, b.getI1Type())},
       {}, loc, [&](Scalars &s, ValueRange args, auto &yield) {
         Value row = rows.inTile(s, args.back());
-        Value t = s.add(rows.row0, row);
+        Value t = s.add(row0, row);
         Value h =
             s.add(s.mul(rows.head, s.i32(rows.pack)), s.remU(t, rows.pack));
         yield.push_back(

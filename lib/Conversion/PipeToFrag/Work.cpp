@@ -68,6 +68,22 @@ Value KernelLowering::headerWord(unsigned byteOffset) {
   return value;
 }
 
+/// A word of the header that is needed once an item, read behind `index`, a
+/// number of the item.  Several roles keep it: the warp that hands out items holds
+/// little else.  A warp that computes would hold it through the loops over key
+/// blocks, so it reads it again, out of the first-level cache.  A constant address
+/// would be read before the loop over items, whatever the text says; the sign of
+/// the number, which is 0, ties it to the item.
+Value KernelLowering::headerWordOf(Value index, unsigned byteOffset) {
+  if (!launched.empty())
+    return headerWord(byteOffset);
+  Location loc = kernel.getLoc();
+  Scalars s{b, loc};
+  Value opaque = frag::OpaqueOp::create(b, loc, b.getI32Type(), index);
+  Value sign = arith::ShRUIOp::create(b, loc, opaque, s.i32(31));
+  return planWord(s.extU(s.add(sign, s.i32(int32_t(byteOffset / 4)))), loc);
+}
+
 //===----------------------------------------------------------------------===//
 // Items
 //===----------------------------------------------------------------------===//
@@ -178,9 +194,10 @@ void KernelLowering::readRecord(ValueRange fields, Value offset, Value index,
 
 LogicalResult KernelLowering::convert(LoadItemOp op) {
   bool merge = op.getNumResults() == 6;
-  Value offset = headerWord(merge ? offsetof(attn_plan_header, merges_offset)
-                                  : offsetof(attn_plan_header, items_offset));
   Value index = at(op.getIndex()), real;
+  Value offset =
+      headerWordOf(index, merge ? offsetof(attn_plan_header, merges_offset)
+                                : offsetof(attn_plan_header, items_offset));
   if (!isPlainIndex(op.getIndex())) {
     Scalars s{b, op.getLoc()};
     real = s.cmp(arith::CmpIPredicate::sge, index, s.i32(0));
@@ -193,8 +210,10 @@ LogicalResult KernelLowering::convert(LoadItemOp op) {
 }
 
 LogicalResult KernelLowering::convert(RequestOp op) {
-  Value offset = headerWord(offsetof(attn_plan_header, requests_offset));
-  readRecord(op.getResults(), offset, at(op.getRequest()), requestWords,
+  Value request = at(op.getRequest());
+  Value offset =
+      headerWordOf(request, offsetof(attn_plan_header, requests_offset));
+  readRecord(op.getResults(), offset, request, requestWords,
              realItems.lookup(op.getRequest()), {}, op.getLoc());
   return success();
 }

@@ -152,6 +152,7 @@ typedef struct attnrt_specialisation_info {
   float cost_q, cost_kv;
   const char *schedule; /* "" if absent */
   int32_t dynamic;      /* CTAs take items from the plan's queue */
+  int32_t cta_an_item;  /* the launch has a CTA for each item */
 } attnrt_specialisation_info;
 
 /* The recipe of a tensor map in the parameter struct, see KernelParams.h. */

@@ -26,22 +26,6 @@ frag.kernel @half_math threads 32 smem 0 params 200 {
 
 // -----
 
-frag.kernel @chunks threads 32 smem 0 params 200 {
-  %k = frag.param "k" at 8 : !frag.ptr<bf16>
-  %ring = frag.smem "k" at 0 : !frag.ring<64x192xbf16, swizzle = 128, slots = 1>
-  %pos = frag.pos phase 0 : !frag.pos<slots = 1>
-  // expected-error @below {{copy needs a power of two of chunks a row that divides 32 threads but a row has 24}}
-  // expected-error @below {{failed to legalize operation 'frag.cp_async'}}
-  frag.cp_async %k into %ring[%pos] row (%r) : !frag.ptr<bf16>, !frag.ring<64x192xbf16, swizzle = 128, slots = 1> {
-    %off = arith.constant 0 : i64
-    %valid = arith.constant true
-    frag.yield %off, %valid : i64, i1
-  }
-  frag.return
-}
-
-// -----
-
 !b = !frag.reg<16x8xbf16, #frag.layout<"mma_b", warps = 1>>
 !offsets = !frag.vec<16xi64, #frag.layout<"mma_b", warps = 1>>
 !live = !frag.vec<16xi1, #frag.layout<"mma_b", warps = 1>>

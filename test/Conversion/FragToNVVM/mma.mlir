@@ -42,3 +42,19 @@ frag.kernel @kn threads 32 smem 2048 params 200 {
   %o1 = frag.mma "mma.m16n8k16" kn %h, %v[%p] acc %o : !ah, !ringh acc !c -> !c
   frag.return
 }
+
+// A in shared memory too: a load of A before the two loads of B of each step, four
+// loads ahead of the first product.
+// CHECK-LABEL: llvm.func @ss(
+// CHECK-COUNT-6: nvvm.ldmatrix %{{.*}} {eltType = #nvvm.ld_st_matrix_elt_type<b16>, layout = #nvvm.mma_layout<row>
+// CHECK-NOT: nvvm.ldmatrix
+// CHECK-COUNT-8: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+// CHECK: llvm.return
+frag.kernel @ss threads 32 smem 3072 params 200 {
+  %q = frag.smem "q" at 0 : !qring
+  %k = frag.smem "k" at 1024 : !ring
+  %p = frag.pos phase 0 : !frag.pos<slots = 1>
+  %s = frag.mma "mma.m16n8k16" nk %q[%p : !frag.pos<slots = 1>], %k[%p] : !qring, !ring -> !c
+  frag.return
+}

@@ -480,6 +480,43 @@ frag.kernel @mma_atom threads 32 smem 0 params 200 {
 // -----
 
 #C = #frag.layout<"mma_c", warps = 1>
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+frag.kernel @mma_ring_without_position threads 32 smem 0 params 200 {
+  %q = frag.smem "q" at 0 : !ring
+  %p = frag.pos phase 0 : !frag.pos<slots = 1>
+  // expected-error @+1 {{takes A from a ring iff it has a position in it}}
+  %s = frag.mma "mma.m16n8k16" nk %q, %q[%p] : !ring, !ring -> !frag.reg<16x16xf32, #C>
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+frag.kernel @mma_position_of_other_ring threads 32 smem 0 params 200 {
+  %q = frag.smem "q" at 0 : !ring
+  %p = frag.pos phase 0 : !frag.pos<slots = 1>
+  %p2 = frag.pos phase 0 : !frag.pos<slots = 2>
+  // expected-error @+1 {{position in A has 2 slots but the ring has 1}}
+  %s = frag.mma "mma.m16n8k16" nk %q[%p2 : !frag.pos<slots = 2>], %q[%p] : !ring, !ring -> !frag.reg<16x16xf32, #C>
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 2>
+!ring = !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+frag.kernel @mma_ring_of_fewer_rows threads 64 smem 0 params 200 {
+  %q = frag.smem "q" at 0 : !ring
+  %p = frag.pos phase 0 : !frag.pos<slots = 1>
+  // expected-error @+1 {{layout mma_a on 2 warps needs a multiple of 32 rows but the tile has 16}}
+  %s = frag.mma "mma.m16n8k16" nk %q[%p : !frag.pos<slots = 1>], %q[%p] : !ring, !ring -> !frag.reg<32x16xf32, #C>
+  frag.return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
 func.func @quad_rows(%v: !frag.vec<32xf32, #C, partial>) {
   // expected-error @+1 {{result has 16 rows but the vector has 32}}
   %u = frag.reduce_quad %v : !frag.vec<32xf32, #C, partial> -> !frag.vec<16xf32, #C>

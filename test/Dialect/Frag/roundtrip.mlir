@@ -38,6 +38,8 @@ frag.kernel @all threads 64 smem 24576 params 200 attributes {target = "sm_80"} 
   %a = frag.ldmatrix %q[%p1] : !frag.ring<32x64xbf16, swizzle = 128, slots = 1> -> !frag.reg<32x64xbf16, #A>
   // CHECK: frag.mma "mma.m16n8k16" nk
   %s = frag.mma "mma.m16n8k16" nk %a, %k[%p2] : !frag.reg<32x64xbf16, #A>, !frag.ring<16x64xbf16, swizzle = 128, slots = 2> -> !frag.reg<32x16xf32, #C>
+  // CHECK: frag.mma "mma.m16n8k16" nk %{{.*}}[%{{.*}} : !frag.pos<slots = 1>], %{{.*}}[%{{.*}}] : !frag.ring<32x64xbf16, swizzle = 128, slots = 1>, <16x64xbf16
+  %s2 = frag.mma "mma.m16n8k16" nk %q[%p1 : !frag.pos<slots = 1>], %k[%p2] : !frag.ring<32x64xbf16, swizzle = 128, slots = 1>, !frag.ring<16x64xbf16, swizzle = 128, slots = 2> -> !frag.reg<32x16xf32, #C>
   // CHECK: frag.map () at (%{{.*}}) -> !frag.vec<32xi64, {{.*}}>, !frag.vec<32xi1, {{.*}}> {
   %off, %live = frag.map () at (%row) -> !frag.vec<32xi64, #C>, !frag.vec<32xi1, #C> {
     %x = arith.extui %row : i32 to i64

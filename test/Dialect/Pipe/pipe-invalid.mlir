@@ -75,7 +75,7 @@ func.func private @f() attributes {s = #pipe.schedule<roles = [#a], place = {},
 // -----
 
 #a = #pipe.role<"a", warps = 1, replicas = 1, regs = 0>
-// expected-error @+1 {{persist must be "static" or "dynamic" but is "never"}}
+// expected-error @+1 {{persist must be "static", "dynamic" or "none" but is "never"}}
 func.func private @f() attributes {s = #pipe.schedule<roles = [#a], place = {},
   agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "never", unroll = 1>}
 

@@ -63,7 +63,7 @@ struct TestSpec {
   bool scalePositive = false;
   float costQ = 1, costKv = 1;
   std::vector<TestTensorMap> tensorMaps;
-  bool dynamic = false;
+  bool dynamic = false, ctaAnItem = false;
 };
 
 struct TestKernel {

@@ -196,8 +196,22 @@ TEST_F(Choices, HooksChooseTheRung) {
 }
 
 TEST_F(Choices, OtherTargets) {
-  EXPECT_EQ(tiles(chooseSchedules(facts, target("sm_80")).ladder),
-            Tiles({{128, 64}, {128, 32}}));
+  ScheduleChoices warps = chooseSchedules(facts, target("sm_80"));
+  EXPECT_EQ(tiles(warps.ladder),
+            Tiles({{128, 64}, {128, 48}, {128, 32}, {128, 64}, {128, 32}}));
+  EXPECT_EQ(tiles(warps.measured), Tiles({{128, 96}, {128, 64}, {16, 32}}));
+  // From the widest O on 16 rows a warp, for want of registers.
+  for (auto [dim, dimV, keys, threads] :
+       {std::array<int32_t, 4>{96, 96, 32, 128},
+        std::array<int32_t, 4>{128, 128, 32, 128},
+        std::array<int32_t, 4>{192, 128, 32, 128},
+        std::array<int32_t, 4>{256, 256, 48, 256}}) {
+    set(dim, dimV, true);
+    ScheduleAttr s = chooseSchedule(facts, target("sm_80"));
+    EXPECT_EQ(s.getTileK(), keys) << dim;
+    EXPECT_EQ(resourcesOf(facts, s).threads, uint64_t(threads)) << dim;
+  }
+  set(64, 64, false);
   ScheduleChoices cpu = chooseSchedules(facts, target("cpu"));
   EXPECT_EQ(tiles(cpu.ladder), Tiles({{64, 64}}));
   EXPECT_TRUE(cpu.beside.empty() && cpu.measured.empty());
@@ -247,9 +261,9 @@ TEST_F(Choices, Description) {
   facts.hookValues = {1, 0};
   EXPECT_EQ(
       describeSchedule(facts, chooseSchedule(facts, target("sm_80")), 131072),
-      "128 rows x 64 keys, frozen reference, static order, 2 stages; "
+      "128 rows x 32 keys, frozen reference, an item a CTA, 2 stages; "
       "131072 bytes of shared memory; because head dim 192 and 128, "
-      "masked, hooks hold 2 registers");
+      "masked, hooks hold 4 registers");
   EXPECT_EQ(describeSchedule(facts, chooseSchedule(facts, target("cpu")), 0),
             "64 rows x 64 keys, exact softmax; because head dim 192 and 128, "
             "masked");

@@ -405,7 +405,7 @@ TEST_F(Overrides, Limits) {
   EXPECT_EQ(sum("roles=all:32+b:8"),
             "kernel needs 1280 threads a block but sm_80 has 1024");
   EXPECT_EQ(sum("tile_q=256"),
-            "kernel needs 328 registers a thread but sm_80 has 255");
+            "kernel needs 296 registers a thread but sm_80 has 255");
   EXPECT_EQ(sum("roles=all:16,tile_k=128"),
             "kernel needs 69632 registers a block but sm_80 has 65536");
 }

@@ -29,7 +29,7 @@ namespace {
 
 /// Head dims with tensor-core code: the swizzle and the fragment grids are
 /// tested for these.
-constexpr int32_t mmaHeadDims[] = {64, 128};
+constexpr int32_t mmaHeadDims[] = {64, 96, 128, 192, 256};
 constexpr int32_t wgmmaHeadDims[] = {64, 96, 128, 192, 256};
 /// The bundle reader takes no more.
 constexpr int32_t maxHeads = 65536;
@@ -181,10 +181,6 @@ LogicalResult Verifier::run() {
   if (failed(checkDim("head dim", dim)) ||
       failed(checkDim("value dim", valueDim)))
     return failure();
-  if (target.isGpu() && !target.has(Feature::Wgmma) && dim != valueDim)
-    return kernel.emitOpError()
-           << "head dim " << dim << " and value dim " << valueDim
-           << " differ: not built for " << name;
   return checkHooks();
 }
 

@@ -41,13 +41,32 @@ LogicalResult LdmatrixOp::verify() {
   return success();
 }
 
+RegType MmaOp::getAFragments() {
+  if (auto registers = dyn_cast<RegType>(getA().getType()))
+    return registers;
+  auto ring = cast<RingType>(getA().getType());
+  auto layout =
+      LayoutAttr::get(getContext(), StringAttr::get(getContext(), "mma_a"),
+                      getResult().getType().getLayout().getWarps());
+  return RegType::getChecked([&] { return emitOpError(); }, getContext(),
+                             ring.getRows(), ring.getCols(), ring.getElement(),
+                             layout);
+}
+
 LogicalResult MmaOp::verify() {
   if (getAtom() != mmaM16N8K16)
     return emitOpError() << "atom '" << getAtom()
                          << "' is not known (known: " << mmaM16N8K16 << ")";
-  RegType a = getA().getType(), c = getResult().getType();
+  auto slots = dyn_cast<RingType>(getA().getType());
+  if (bool(slots) != bool(getAPos()))
+    return emitOpError("takes A from a ring iff it has a position in it");
+  if (slots && getAPos().getType().getSlots() != slots.getSlots())
+    return emitOpError() << "position in A has "
+                         << getAPos().getType().getSlots()
+                         << " slots but the ring has " << slots.getSlots();
+  RegType a = getAFragments(), c = getResult().getType();
   RingType ring = getRing().getType();
-  if (failed(verifyOperandA(*this, a)))
+  if (!a || failed(verifyOperandA(*this, a)))
     return failure();
   if (c.getLayout().getAtom().getValue() != "mma_c" || !c.getElement().isF32())
     return emitOpError() << "result is " << c

@@ -315,8 +315,11 @@ private:
       state.waited.clear();
       return success();
     }
-    if (auto mma = dyn_cast<MmaOp>(op))
+    if (auto mma = dyn_cast<MmaOp>(op)) {
+      if (mma.getAPos() && failed(read(op, mma.getA(), state)))
+        return failure();
       return read(op, mma.getRing(), state);
+    }
     if (auto load = dyn_cast<LdmatrixOp>(op))
       return read(op, load.getRing(), state);
     if (auto ifOp = dyn_cast<scf::IfOp>(op)) {

@@ -119,8 +119,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                            isDepth)) ||
       failed(verifyEntries(emitError, skew, "skew", "an i32", isI32)))
     return failure();
-  if (persist.getValue() != "static" && persist.getValue() != "dynamic")
-    return emitError() << "persist must be \"static\" or \"dynamic\" but is "
+  if (!llvm::is_contained({"static", "dynamic", "none"}, persist.getValue()))
+    return emitError() << "persist must be \"static\", \"dynamic\" or "
+                          "\"none\" but is "
                        << persist;
   if (handover.getValue() != "none" && handover.getValue() != "ring")
     return emitError() << "handover must be \"none\" or \"ring\" but is "

@@ -45,12 +45,12 @@ attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "s
 
 // -----
 
-!Q = !attn.tensor<query, bf16, heads = 32, dim = 96, ragged>
-!K = !attn.tensor<key, bf16, heads = 8, dim = 96, ragged>
-!V = !attn.tensor<value, bf16, heads = 8, dim = 96, ragged>
-!O = !attn.tensor<output, bf16, heads = 32, dim = 96, ragged>
+!Q = !attn.tensor<query, bf16, heads = 32, dim = 72, ragged>
+!K = !attn.tensor<key, bf16, heads = 8, dim = 72, ragged>
+!V = !attn.tensor<value, bf16, heads = 8, dim = 72, ragged>
+!O = !attn.tensor<output, bf16, heads = 32, dim = 72, ragged>
 !L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
-// expected-error@+1 {{head dim 96 is not built for sm_80 (built: 64, 128)}}
+// expected-error@+1 {{head dim 72 is not built for sm_80 (built: 64, 96, 128, 192, 256)}}
 attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"} {
   attn.variant @v {
   }
@@ -65,22 +65,7 @@ attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "s
 !V = !attn.tensor<value, bf16, heads = 8, dim = 32, ragged>
 !O = !attn.tensor<output, bf16, heads = 32, dim = 32, ragged>
 !L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
-// expected-error@+1 {{value dim 32 is not built for sm_80 (built: 64, 128)}}
-attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"} {
-  attn.variant @v {
-  }
-  %o, %lse = attn.attention %q, %k, %v, %scale variant(@v) : (!Q, !K, !V) -> (!O, !L)
-  attn.return %o, %lse : !O, !L
-}
-
-// -----
-
-!Q = !attn.tensor<query, bf16, heads = 32, dim = 64, ragged>
-!K = !attn.tensor<key, bf16, heads = 8, dim = 64, ragged>
-!V = !attn.tensor<value, bf16, heads = 8, dim = 128, ragged>
-!O = !attn.tensor<output, bf16, heads = 32, dim = 128, ragged>
-!L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
-// expected-error@+1 {{head dim 64 and value dim 128 differ: not built for sm_80}}
+// expected-error@+1 {{value dim 32 is not built for sm_80 (built: 64, 96, 128, 192, 256)}}
 attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"} {
   attn.variant @v {
   }
