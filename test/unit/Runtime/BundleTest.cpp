@@ -471,12 +471,22 @@ TEST(Bundle, RulesOfTensorMaps) {
          b.spec().baseAlign = 16;
          b.spec().tensorMaps = gpu.tensorMaps;
        },
-       "target 'cpu' has 3 tensor maps, dynamic 0 and a CTA for each item 0, which only a GPU has"},
+       "target 'cpu' has 3 tensor maps, dynamic 0 and a CTA for each item 0, "
+       "which only a GPU has"},
+      {[](TestBundle &b) {
+         b = TestBundle::tiny();
+         b.spec().ctaAnItem = true;
+       },
+       "target 'cpu' has 0 tensor maps, dynamic 0 and a CTA for each item 1, "
+       "which only a GPU has"},
+      {[](TestBundle &b) { b.spec().dynamic = b.spec().ctaAnItem = true; },
+       "CTAs take items from a queue but the launch has one for each item"},
       {[](TestBundle &b) {
          b = TestBundle::tiny();
          b.spec().dynamic = true;
        },
-       "target 'cpu' has 0 tensor maps, dynamic 1 and a CTA for each item 0, which only a GPU has"},
+       "target 'cpu' has 0 tensor maps, dynamic 1 and a CTA for each item 0, "
+       "which only a GPU has"},
   };
   checkCases(cases, &TestBundle::tma);
 }

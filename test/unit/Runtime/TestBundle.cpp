@@ -137,7 +137,7 @@ std::vector<uint8_t> TestBundle::write() const {
           s.mergeThreads, s.mergeSharedBytes, 42, s.scratchBytes,
           s.mergeScratchBytes, s.strideMultiple, s.baseAlign, s.scalePositive,
           s.costQ, s.costKv, b.CreateString("#schedule"), b.CreateVector(maps),
-          s.dynamic));
+          s.dynamic, s.ctaAnItem));
     }
     kernelList.push_back(fb::CreateKernel(
         b, b.CreateString(k.name), k.heads, k.kvHeads, k.dim, k.dimV,

@@ -397,7 +397,9 @@ TEST_F(Overrides, Sums) {
 TEST_F(Overrides, Limits) {
   const TargetSpec &gpu = target("sm_80");
   auto sum = [&](StringRef text) {
-    EXPECT_FALSE(checkResources(resourcesOf(facts, apply(text)), gpu, error));
+    std::string base = "roles=all:8,tile_k=64,atoms.qk=mma.m16n8k16,";
+    EXPECT_FALSE(checkResources(resourcesOf(facts, apply(base + text.str())),
+                                gpu, error));
     return error;
   };
   EXPECT_EQ(sum("channels.k=6,channels.v=6"),
@@ -406,7 +408,7 @@ TEST_F(Overrides, Limits) {
             "kernel needs 1280 threads a block but sm_80 has 1024");
   EXPECT_EQ(sum("tile_q=256"),
             "kernel needs 296 registers a thread but sm_80 has 255");
-  EXPECT_EQ(sum("roles=all:16,tile_k=128"),
+  EXPECT_EQ(sum("roles=all:16,tile_k=192,channels.k=1,channels.v=1"),
             "kernel needs 69632 registers a block but sm_80 has 65536");
 }
 
@@ -418,8 +420,13 @@ TEST_F(Overrides, Refusals) {
             "v_tail = zero_rows is not built for sm_80 (built: zero_fill)");
   EXPECT_EQ(refusal("epilogue=quad_transpose"),
             "epilogue = quad_transpose is not built for sm_80 (built: direct)");
-  EXPECT_EQ(refusal("tile_q=192"),
-            "tile_q is 192 but 8 warps of 16 rows need a multiple of 128");
+  EXPECT_EQ(refusal("tile_q=224"),
+            "tile_q is 224 but 4 warps of 16 rows need a multiple of 64");
+  EXPECT_EQ(refusal("atoms.pv=mma.m16n8k16.ss"),
+            "atoms.pv is mma.m16n8k16.ss but P of the second product is in "
+            "registers: mma.m16n8k16");
+  EXPECT_EQ(refusal("persist=none", "sm_90a"),
+            "persist = none is not built for sm_90a (built: static, dynamic)");
   EXPECT_EQ(refusal("tile_k=24"), "tile_k is 24 but must be a multiple of 16");
   EXPECT_EQ(refusal("p_type=f32"),
             "p_type is f32 but sm_80 multiplies it with values of bf16");
