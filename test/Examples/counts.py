@@ -22,7 +22,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from specialisations import depth, field, replicas, specialisations
+from specialisations import depth, field, replicas, specialisations, threads
 
 
 def classes(problem, target):
@@ -42,7 +42,8 @@ def wanted(schedule, kinds, dim, dim_v):
     loops = kinds.count("partial") + kinds.count("full") * (2 if frozen else 1)
     if "wgmma" not in schedule:
         steps = tile_k // 8 * dim // 16 + dim_v // 8 * tile_k // 16
-        return {"mma.sync": loops * steps, "wgmma.mma_async": 0}
+        rows = int(field(schedule, "tile_q")) * 32 // threads(schedule) // 16  # of a warp
+        return {"mma.sync": loops * steps * rows, "wgmma.mma_async": 0}
     each = loops + 1
     barriers = 2 * sum(depth(schedule, name) for name in ("q", "k", "v", "work")) + 1
     if frozen:

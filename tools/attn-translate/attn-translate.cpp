@@ -85,7 +85,7 @@ static LogicalResult toPtxas(Operation *op, llvm::raw_ostream &os) {
   PtxasResult result;
   std::optional<std::string> ptxas = findPtxas(ptxasPath, error);
   if (!ptxas || !runPtxas(*ptx, *target, *ptxas, result, error) ||
-      !checkPtxasResult(result, error))
+      !checkPtxasResult(result, *target, error))
     return op->emitError(error);
   for (const PtxasKernel &kernel : result.kernels)
     os << "kernel " << kernel.name << ": " << kernel.registers << " registers, "

@@ -68,9 +68,10 @@ bool runPtxas(llvm::StringRef ptx, const TargetSpec &target,
 /// Reads the output of `ptxas -v`.
 void parsePtxasLog(llvm::StringRef log, PtxasResult &result);
 
-/// False for a result that our own schedules must not have: spills, stack, or a
-/// C75xx note.
-bool checkPtxasResult(const PtxasResult &result, std::string &error);
+/// False for a result that our own schedules must not have: spills, a stack of
+/// more than a few words (none if the target has wgmma), or a C75xx note.
+bool checkPtxasResult(const PtxasResult &result, const TargetSpec &target,
+                      std::string &error);
 
 } // namespace attn
 

@@ -67,14 +67,16 @@ private:
 /// small x.
 ///
 /// u = min((x/8)^2, 1) costs nothing beyond the square, and w is computed 2^16
-/// times smaller, so that w^2 overflows at 2^72 only, and x is flushed to 0
-/// below 2^-110.
+/// times smaller; x is flushed to 0 below 2^-110, and beyond 2^60 taken for that,
+/// so that w^2 does not overflow.  A NaN stays one.
 static Value emitTanh(FloatEmitter &e, Value x) {
   // sinh x = x (c0 + c1 x^2 + ..): minimax of the quotient's relative error.
   constexpr double terms[] = {1.00000083, 0.166655716, 8.34999791e-3,
                               1.91787176e-4, 3.56949593e-6};
   constexpr double small = 1.0 / 65536;
   Value part = e.mul(x, e.f32(0.125f));
+  part = arith::MinimumFOp::create(e.b, e.loc, part, e.f32(0x1p57f));
+  part = arith::MaximumFOp::create(e.b, e.loc, part, e.f32(-0x1p57f));
   Value square = e.call("llvm.nvvm.saturate.ftz.f", e.mul(part, part));
   auto coefficient = [&](int k) {
     return e.f32(float(terms[k] * small * 8 * std::pow(64.0, k)));

@@ -100,7 +100,7 @@ def main():
     random.seed(1)
     count = 16 * COLS
 
-    values = [random.choice((-1, 1)) * 2.0 ** random.uniform(-100, 60) if i % 2 else
+    values = [random.choice((-1, 1)) * 2.0 ** random.uniform(-100, 127.9) if i % 2 else
               random.uniform(-10, 10) for i in range(count)]
     got, _ = run(translate, "math.tanh", 0, values)
     rounded = array("f", values)

@@ -175,7 +175,7 @@ TEST_F(Overrides, Mistakes) {
   EXPECT_EQ(failure("handover=toss"),
             "handover must be \"none\" or \"ring\" but is \"toss\"");
   EXPECT_EQ(failure("tile_q=-128"),
-            "tile_q and tile_k must be at least 1, got -128 and 64");
+            "tile_q and tile_k must be at least 1, got -128 and 32");
 }
 
 /// Without roles there are no fields of roles.
@@ -385,11 +385,12 @@ TEST_F(Overrides, RefusalsOfRoles) {
 
 TEST_F(Overrides, Sums) {
   Resources r = resourcesOf(facts, sm80());
-  EXPECT_EQ(r.threads, 256u);
-  EXPECT_EQ(r.sharedBytes, 98304u);
-  EXPECT_EQ(r.registersPerThread, 32u + 16 + 64 + 32 + registerOverhead);
+  EXPECT_EQ(r.threads, 128u);
+  EXPECT_EQ(r.sharedBytes, 65536u);
+  // S and O; Q is read from shared memory, and P takes the place of S.
+  EXPECT_EQ(r.registersPerThread, 32u + 128 + registerOverhead);
   r = resourcesOf(facts, apply("channels.k=3,channels.v=4,channels.q=2"));
-  EXPECT_EQ(r.sharedBytes, 2 * 32768u + 7 * 16384u);
+  EXPECT_EQ(r.sharedBytes, 2 * 32768u + 7 * 8192u);
   r = resourcesOf(facts, chooseSchedule(facts, target("cpu")));
   EXPECT_EQ(r.threads + r.sharedBytes + r.registersPerThread, 0u);
 }

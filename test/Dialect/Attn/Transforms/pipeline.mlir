@@ -50,8 +50,8 @@ attn.variant @sigmoid normaliser(none) {
 }
 
 // CHECK-LABEL: attn.kernel @causal_gpu(
-// CHECK:         attn.for_kv partial descending tile_k 64
-// CHECK:         attn.for_kv full descending tile_k 64
+// CHECK:         attn.for_kv partial descending tile_k 48
+// CHECK:         attn.for_kv full descending tile_k 48
 // CHECK:         attn.finish
 // CHECK-LABEL: attn.kernel @causal_gpu_merge(
 attn.kernel @causal_gpu(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"} {
