@@ -49,7 +49,7 @@ FROZEN = ["q=40,5;kv=400,37", "q=40;kv=700"]
 def kernels(inputs, examples):
     """name, arguments, lengths, factors of the scores"""
     worked = [f"{inputs}/prefill-sm90.mlir", f"--lowered={inputs}/prefill-sm90.frag.mlir",
-              "--target=sm_80", "--schedule=tile_k=128", "--kv-heads=0", "--seeds=1"]
+              "--target=sm_80", "--schedule=roles=all:8,tile_k=128", "--kv-heads=0", "--seeds=1"]
     yield ("worked SM90 prefill", worked,
            ["q=1,1,1;kv=9,9,9", "q=32,5;kv=159,0", "q=40;kv=400", "q=130;kv=256"], [0, 0, 4, 0])
     roles = [f"{inputs}/prefill-sm90.mlir", "--target=sm_90a", "--kv-heads=1", "--seeds=3"]
