@@ -8,7 +8,8 @@ prototype, and the peers.  Shapes of uneven lengths and inputs other than random
 """
 
 import json
-import sys
+
+import plotting
 
 VALUES = ("tflops", "utilisation", "ratio")
 
@@ -36,26 +37,17 @@ def panels(records, value, element):
 
 
 def main():
-    plain = [a for a in sys.argv[1:] if not a.startswith("--")]
-    given = dict(a[2:].split("=", 1) for a in sys.argv[1:] if a.startswith("--"))
-    if len(plain) != 2 or set(given) - {"value", "element"}:
-        sys.exit(__doc__)
+    source, target, given = plotting.arguments(__doc__, ("value", "element"))
     value = given.get("value", "tflops")
     if value not in VALUES:
-        sys.exit(f"plot-prefill.py: error: no value '{value}' (known: {', '.join(VALUES)})")
-    with open(plain[0]) as f:
+        plotting.fail(f"no value '{value}' (known: {', '.join(VALUES)})")
+    with open(source) as f:
         found = panels(json.load(f), value, given.get("element", "bf16"))
     if not found:
-        sys.exit(f"plot-prefill.py: error: {plain[0]} has no record with {value}")
-    try:
-        import matplotlib
-    except ImportError:
-        sys.exit("plot-prefill.py: error: needs matplotlib")
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+        plotting.fail(f"{source} has no record with {value}")
+    pyplot = plotting.pyplot()
     names = sorted({name for lines in found.values() for name in lines})
-    colours = {name: pyplot.get_cmap("tab10")(i % 10) for i, name in enumerate(names)}
+    colours = plotting.colours(pyplot, names, "tab10")
     columns = min(3, len(found))
     rows = -(-len(found) // columns)
     figure, grid = pyplot.subplots(rows, columns, figsize=(5 * columns, 3.5 * rows),
@@ -74,8 +66,7 @@ def main():
         axes.set_ylabel({"tflops": "TFLOP/s"}.get(value, value), fontsize=8)
         axes.grid(alpha=0.3)
         axes.legend(fontsize=6)
-    figure.tight_layout()
-    figure.savefig(plain[1], dpi=130)
+    plotting.save(figure, target)
 
 
 if __name__ == "__main__":

@@ -30,11 +30,17 @@ MaskVisibility::MaskVisibility(const mask::HookProgram &program,
   questions.readsHead = program.usesArg(ATTN_ARG_H);
 }
 
+const std::vector<mask::BlockRange> &
+MaskVisibility::blocks(const TileRows &rows, int32_t begin, int32_t end) {
+  mask::rangesOfRow(&program, rectOf(rows), bindings, begin, end, tileK,
+                    ranges);
+  return ranges;
+}
+
 int64_t MaskVisibility::look(void *context, const TileRows &rows,
                              int32_t &begin, int32_t &end) {
   auto &self = *static_cast<MaskVisibility *>(context);
-  mask::rangesOfRow(&self.program, rectOf(rows), self.bindings, begin, end,
-                    self.tileK, self.ranges);
+  self.blocks(rows, begin, end);
   int64_t visible = mask::countVisibleKeys(self.ranges, begin, end, self.tileK);
   // Blocks count from begin; the products stay below end + tileK.
   int32_t first = begin, last = begin;

@@ -7,10 +7,18 @@
 //   ...
 //   merge 0: request 0 head 0 rows [0, 20) slots [0, 2)
 //
-// Needs no device: the planner is told the number of workers.
+//   attn-plan llama3.attn --workers=2 --load --summary
+//
+//   worker 0: items 9 cost 24310 |########################################|
+//   worker 1: items 7 cost 20114 |#################################       |
+//
+// --json prints the same and the classes of every item's blocks, one object a
+// kernel; scripts/plot-block-map.py and plot-load.py draw them.  Needs no device: the planner is told
+// the number of workers.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Detail.h"
 #include "Runner.h"
 
 #include "attn/Target/TargetSpec.h"
@@ -28,7 +36,7 @@ struct Request {
   std::string bundle, kernel, target, dtype, batch = "q=5,1;kv=7,300";
   int32_t split = 0, maxSplits = 0, workers = 108;
   uint64_t seed = 1;
-  bool defaults = false, summary = false;
+  bool defaults = false, summary = false, load = false, json = false;
 };
 
 /// Index of the first specialisation for the target and type; -1 if none.
@@ -122,7 +130,21 @@ bool planKernel(const attnrt_bundle *bundle, uint32_t index,
                           spec.cost_kv};
   if (!workload::planWorkload(w, tiling, planOptions, buffer, summary, error))
     return false;
+  if (!request.load && !request.json) {
+    print(desc.name.c_str(), spec, buffer, summary, request.summary);
+    return true;
+  }
+  std::vector<attnplan::ItemDetail> details =
+      attnplan::detail(w, tiling, buffer, request.workers);
+  if (request.json) {
+    std::printf("%s\n", attnplan::toJson(w, spec, buffer, summary, details,
+                                         request.workers)
+                            .dump()
+                            .c_str());
+    return true;
+  }
   print(desc.name.c_str(), spec, buffer, summary, request.summary);
+  attnplan::printLoad(details, request.workers);
   return true;
 }
 
@@ -147,6 +169,8 @@ int main(int argc, char **argv) {
                  "seed of sampled parameters and tables");
   app.add_flag("--defaults", request.defaults, "parameters by their default");
   app.add_flag("--summary", request.summary, "totals only");
+  app.add_flag("--load", request.load, "what each worker does, as bars");
+  app.add_flag("--json", request.json, "one JSON object a kernel, with blocks");
   CLI11_PARSE(app, argc, argv);
 
   std::string error;

@@ -29,6 +29,11 @@ public:
 
   const Visibility &visibility() const { return questions; }
 
+  /// Classes of the blocks of keys [begin, end), counted from `begin`; valid
+  /// until the next question.
+  const std::vector<mask::BlockRange> &blocks(const TileRows &rows,
+                                              int32_t begin, int32_t end);
+
 private:
   static int64_t look(void *context, const TileRows &rows, int32_t &begin,
                       int32_t &end);
