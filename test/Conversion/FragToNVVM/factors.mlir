@@ -15,7 +15,9 @@
 // CHECK: %[[F0:.*]] = llvm.fmul %[[SCALE:.*]], %[[INV]] {fastmathFlags = #llvm.fastmath<contract>}
 // CHECK: %[[F:.*]] = llvm.fmul %[[F0]], %{{.*}}
 // CHECK: %[[G:.*]] = llvm.fmul %[[CAP:.*]], %[[C:.*]] {fast
-// CHECK: %[[PART:.*]] = llvm.fmul %{{.*}}, %[[F]]
+// CHECK: %[[WHOLE:.*]] = llvm.fmul %{{.*}}, %[[F]]
+// CHECK-NEXT: %[[LEAST:.*]] = llvm.intr.minimum(%[[WHOLE]], %{{.*}})
+// CHECK-NEXT: %[[PART:.*]] = llvm.intr.maximum(%[[LEAST]], %{{.*}})
 // CHECK-NEXT: %[[SQUARE:.*]] = llvm.fmul %[[PART]], %[[PART]]
 // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.saturate.ftz.f"(%[[SQUARE]])
 // CHECK-COUNT-4: llvm.intr.fma

@@ -16,6 +16,7 @@ def load(path):
 
 
 bench, scripts = Path(sys.argv[1]), Path(sys.argv[2])
+sys.path.insert(0, str(scripts))  # what the scripts share
 shapes, clock = load(bench / "shapes.py"), load(bench / "clock.py")
 plot = load(scripts / "plot-prefill.py")
 
