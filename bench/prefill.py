@@ -396,7 +396,7 @@ def ragged(device, options, mask, heads, kv_heads, lengths):
             for _ in range(2))
     lse = torch.empty(total, heads, device="cuda")
     with attn_mlir.Bundle(str(path)) as bundle, \
-            attn_mlir.Kernel(device, bundle, "prefill", target="sm_90a",
+            attn_mlir.Kernel(device, bundle, "prefill",
                              q_len=max(lengths), kv_len=max(lengths)) as kernel, \
             attn_mlir.Plan(kernel) as plan:
         plan.plan(q_lens=lengths, kv_lens=lengths)
