@@ -15,7 +15,7 @@
 // clocks beside products, which read registers too, and a quarter of the second
 // unit's time is not hidden.  With one more MUFU instruction and two others in
 // the hook 2 of 16 columns were best at d 128 (+3 percent; 4: +1) and 4 at d 64
-// (+3; 7: 0); plain softmax at d 64 lost 5 percent with 2.
+// (+3; 7: 0); plain softmax at d 64 lost 6 percent with 2.
 //
 // Invariant: 0 unless the estimate is better by a hundredth.
 //

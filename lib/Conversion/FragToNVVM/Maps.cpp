@@ -30,7 +30,7 @@ using namespace attn::frag;
 /// In a map with several MUFU instructions an element ptxas puts the rest of all
 /// elements first and leaves the MUFU idle meanwhile.  So an element takes a
 /// factor that is there only when the element this far before it is done.  On an
-/// H200 8 was 5 to 6 percent faster than none; 12, 16 and 24 up to 5.
+/// H200 8 was 5 to 6 percent faster than none; 12, 16 and 24 0 to 7.
 static constexpr unsigned paceAhead = 8;
 
 namespace {
