@@ -88,7 +88,7 @@ class Compile(unittest.TestCase):
         entry, = cache.iterdir()
         self.assertEqual(entry.read_bytes(), data)
         # A hit gives what the file holds: one that another run wrote.
-        other = quick(schedule="tile_k=32")
+        other = quick(schedule="tile_k=16")
         self.assertNotEqual(other, data)
         entry.write_bytes(other)
         self.assertEqual(quick(cache=str(cache)), other)
