@@ -81,6 +81,14 @@ void Narrower::cloneSlice(Value rank, int32_t part) {
     b.clone(*op, own);
 }
 
+/// Takes and gives back what `from` takes.
+static void passSlots(OpBuilder &b, Block *from) {
+  for (pipe::WaitOp wait : from->getOps<pipe::WaitOp>()) {
+    auto taken = cast<pipe::WaitOp>(b.clone(*wait));
+    pipe::ReleaseOp::create(b, wait.getLoc(), taken.getSlot(), ValueRange());
+  }
+}
+
 /// for [lo, hi) { take and give back what a visit takes }
 void Narrower::createPasses(Value lo, Value hi) {
   if (lo == hi)
@@ -88,11 +96,7 @@ void Narrower::createPasses(Value lo, Value hi) {
   auto loop = scf::ForOp::create(b, loc, lo, hi, chain.loops[0].loop.getStep());
   loop->setAttr(passesAttr, b.getUnitAttr());
   OpBuilder body = OpBuilder::atBlockTerminator(loop.getBody());
-  for (pipe::WaitOp wait :
-       chain.loops[0].loop.getBody()->getOps<pipe::WaitOp>()) {
-    auto taken = cast<pipe::WaitOp>(body.clone(*wait));
-    pipe::ReleaseOp::create(body, loc, taken.getSlot(), ValueRange());
-  }
+  passSlots(body, chain.loops[0].loop.getBody());
 }
 
 /// Without a visit of its own a replica still takes the item's Q.
@@ -100,10 +104,7 @@ void Narrower::passQuery(Value any) {
   b.setInsertionPoint(visits.elseBlock()->getTerminator());
   auto branch = scf::IfOp::create(b, loc, any, /*withElseRegion=*/false);
   b.setInsertionPoint(branch.thenBlock()->getTerminator());
-  for (pipe::WaitOp wait : visits.thenBlock()->getOps<pipe::WaitOp>()) {
-    auto taken = cast<pipe::WaitOp>(b.clone(*wait));
-    pipe::ReleaseOp::create(b, loc, taken.getSlot(), ValueRange());
-  }
+  passSlots(b, visits.thenBlock());
 }
 
 void Narrower::run(Value rank, int32_t part) {

@@ -66,16 +66,14 @@ LogicalResult KernelLowering::maskElements(ApplyMaskOp op, HookOp hook) {
           [&](Scalars &s, ValueRange x, auto &yield) {
             Value key = s.add(k0, x.back());
             Value visible = s.cmp(arith::CmpIPredicate::slt, key, kv1);
-            if (hook) {
-              Value zero = s.i32(0);
-              Value head = needHead ? x[1] : rows.head;
-              Value position = needPos ? x[1 + needHead] : zero;
-              Value out =
-                  inlineAt(hook, {rows.request, head, position, key}, rows, s);
-              ok &= bool(out);
-              if (out)
-                visible = arith::AndIOp::create(s.b, s.loc, visible, out);
-            }
+            Value zero = s.i32(0);
+            Value head = needHead ? x[1] : rows.head;
+            Value position = needPos ? x[1 + needHead] : zero;
+            Value out =
+                inlineAt(hook, {rows.request, head, position, key}, rows, s);
+            ok &= bool(out);
+            if (out)
+              visible = arith::AndIOp::create(s.b, s.loc, visible, out);
             Value fill =
                 op.getFill() == MaskFill::NegInf ? s.negInf() : s.f32(0);
             yield.push_back(s.select(visible, x[0], fill));
