@@ -23,6 +23,7 @@ public:
 
 private:
   FailureOr<Value> inlineOp(Operation &op);
+  static bool isDistance(Operation &op);
   FailureOr<Value> lookup(Operation &user, Value value);
   FailureOr<Value> cloneElementwise(Operation &op, ArrayRef<Value> operands);
   Value divide(Operation &op, Value a, Value d);
@@ -239,7 +240,25 @@ FailureOr<Value> Inliner::inlineOp(Operation &op) {
   }
   if (isa<arith::FPToSIOp>(op) && op.getResult(0).getType().isInteger(32))
     return saturate(operands[0], op.getResult(0).getType());
-  return cloneElementwise(op, operands);
+  FailureOr<Value> result = cloneElementwise(op, operands);
+  if (succeeded(result) && isDistance(op))
+    cast<arith::SubIOp>(result->getDefiningOp())
+        .setOverflowFlags(arith::IntegerOverflowFlags::nsw);
+  return result;
+}
+
+/// k - q or q - k.  Of positions less than 2^31 apart: kv_len - q_len <= q and
+/// k < kv_len, so k - q < q_len, and q - k < kv_len.
+bool Inliner::isDistance(Operation &op) {
+  auto difference = dyn_cast<arith::SubIOp>(op);
+  auto hook = cast<HookOp>(op.getParentOp());
+  if (!difference ||
+      !llvm::is_contained({HookKind::Score, HookKind::Mask}, hook.getKind()))
+    return false;
+  auto last = hook.getBody().front().getArguments().take_back(2);
+  Value q = last[0], k = last[1];
+  Value x = difference.getLhs(), y = difference.getRhs();
+  return (x == q && y == k) || (x == k && y == q);
 }
 
 FailureOr<Value> Inliner::run(HookOp hook, ValueRange args) {

@@ -148,7 +148,7 @@ static ScheduleAttr schedule(const ProblemFacts &facts,
       /*p_type=*/gpu ? element : builder.getF32Type(),
       builder.getStringAttr(roles ? "zero_rows" : "zero_fill"),
       builder.getStringAttr("kernel"),
-      builder.getStringAttr(roles ? "quad_transpose" : "direct"), pipe);
+      builder.getStringAttr(gpu ? "quad_transpose" : "direct"), pipe);
 }
 
 /// Whether tiles and hooks leave the computing threads what they need.

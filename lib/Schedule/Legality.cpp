@@ -98,8 +98,8 @@ bool Checker::common() {
   bool roles = target.has(Feature::Wgmma);
   return only("v_tail", s.getVTail().getValue(),
               roles ? "zero_rows" : "zero_fill") &&
-         only("epilogue", s.getEpilogue().getValue(),
-              roles ? "quad_transpose" : "direct");
+         (target.isGpu() ||
+          only("epilogue", s.getEpilogue().getValue(), "direct"));
 }
 
 /// Both operands of the second product have one type.

@@ -171,7 +171,7 @@ struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
           failed(legaliseMath(kernel)))
         return signalPassFailure();
       joinMaps(kernel);
-      foldFactors(kernel);
+      foldAffine(kernel);
       // Regions are cloned to every element; what stands outside of them is the
       // same for all threads.  Without shared memory nothing in the kernel asks
       // for threads that run together.

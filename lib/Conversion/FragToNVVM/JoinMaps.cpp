@@ -1,10 +1,11 @@
-//===- JoinMaps.cpp - two maps on the MUFU become one ---------------------===//
+//===- JoinMaps.cpp - a map joins the one that reads it -------------------===//
 //
 //   %y = map (%s) { .. tanh .. }          %p = map (%s) { .. tanh .. exp2 .. }
 //   %p = map (%y) { .. exp2 .. }     ->
 //
-// so that the unit that starts an instruction every 8 clocks can be given work
-// all along: element by element (Maps.cpp), not the tanh of a whole tile first.
+// so that what a hook multiplies and adds meets what the softmax does (Affine.cpp),
+// and so that the MUFU, which starts an instruction every 8 clocks, can be given
+// work all along: element by element (Maps.cpp), not the tanh of a whole tile first.
 //
 // Invariant: a map is joined only to the one user of its result, and nothing
 // with an effect stands between: no operand lives across a product.
@@ -20,15 +21,12 @@ using namespace mlir;
 using namespace attn;
 using namespace attn::frag;
 
-/// The map that makes operand `input` of `user` for it alone, if both use the
-/// MUFU; null otherwise.
+/// The map that makes operand `input` of `user` for it alone; null if none does.
 static MapOp sourceToJoin(MapOp user, unsigned input) {
   Value value = user.getInputs()[input];
   auto source = value.getDefiningOp<MapOp>();
   if (!source || !value.hasOneUse() || source->getNumResults() != 1 ||
-      !isa<RegType>(value.getType()) ||
-      source->getBlock() != user->getBlock() || !mufuOps(source) ||
-      !mufuOps(user))
+      !isa<RegType>(value.getType()) || source->getBlock() != user->getBlock())
     return {};
   for (Operation *op = source->getNextNode(); op != user;
        op = op->getNextNode())

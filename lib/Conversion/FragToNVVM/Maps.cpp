@@ -10,7 +10,8 @@
 // An op that depends on the row alone is cloned once a row of the thread, one
 // that depends on the column alone once a column, a uniform one once: the
 // unrolled code is what is left.  It keeps compile time in bounds; LLVM would
-// find the same.
+// find the same.  Only base + slope * float(column) it would not: that is the value
+// at the thread's first column plus slope times a constant.
 //
 // Elements are paced through a map with several MUFU instructions: what an
 // element multiplies by first is made to depend on an element before it.
@@ -33,42 +34,73 @@ using namespace attn::frag;
 /// H200 8 was 5 to 6 percent faster than none; 12, 16 and 24 0 to 7.
 static constexpr unsigned paceAhead = 8;
 
-namespace {
+Dependences::Dependences(MapOp map) {
+  Block &body = map.getBody().front();
+  unsigned numInputs = map.getInputs().size();
+  for (BlockArgument arg : body.getArguments()) {
+    unsigned i = arg.getArgNumber();
+    bool ofTile = i < numInputs && isa<RegType>(map.getInputs()[i].getType());
+    bits[arg] = ofTile               ? Dependence::Element
+                : i == numInputs + 1 ? Dependence::Col
+                                     : Dependence::Row;
+  }
+  for (Operation &op : body)
+    for (Value result : op.getResults())
+      bits[result] = of(&op);
+}
 
-/// What a value in a map's region depends on.
-enum Dependence : unsigned { Uniform = 0, Row = 1, Col = 2, Element = 4 };
+unsigned Dependences::of(Operation *op) const {
+  unsigned depends = Uniform;
+  op->walk([&](Operation *nested) {
+    for (Value operand : nested->getOperands())
+      depends |= of(operand);
+  });
+  return depends;
+}
+
+namespace {
 
 /// Copies of a region's ops by what they depend on.
 class Unroller {
 public:
-  Unroller(ConversionPatternRewriter &rewriter, Block &body, unsigned rows,
+  Unroller(ConversionPatternRewriter &rewriter, MapOp map, unsigned rows,
            unsigned cols)
-      : rewriter(rewriter), body(body), rows(rows), cols(cols) {}
+      : rewriter(rewriter), body(map.getBody().front()), depends(map),
+        rows(rows), cols(cols) {}
 
-  void setElement(Value arg) { dependence[arg] = Element; }
   void setRow(Value arg, ArrayRef<Value> values) {
-    dependence[arg] = Row;
     for (auto [map, value] : llvm::zip(rows, values))
       map.map(arg, value);
   }
-  void setCol(Value arg, ArrayRef<Value> values) {
-    dependence[arg] = Col;
-    for (auto [map, value] : llvm::zip(cols, values))
-      map.map(arg, value);
+  /// Columns are `first` and these constants behind it.
+  void setCol(Value arg, Value first, ArrayRef<int64_t> offsets) {
+    column = arg;
+    firstColumn = first;
+    columnOffsets.assign(offsets.begin(), offsets.end());
+    if (llvm::all_of(arg.getUsers(),
+                     [&](Operation *user) { return isRampPosition(user); }))
+      return;
+    Emitter e(rewriter, arg.getLoc());
+    for (auto [map, offset] : llvm::zip(cols, offsets))
+      map.map(arg, e.add(first, offset));
   }
 
   /// Everything that does not depend on an element.
   void emitShared() {
     for (Operation &op : body.without_terminator()) {
-      unsigned depends = dependenceOf(&op);
-      for (Value result : op.getResults())
-        dependence[result] = depends;
-      if (depends == Uniform)
+      if (isRampPosition(&op))
+        continue;
+      if (auto ramp = rampOf(&op)) {
+        startRamp(ramp);
+        continue;
+      }
+      unsigned dependence = depends.of(&op);
+      if (dependence == Uniform)
         clone(&op, uniform, {});
-      else if (depends == Row)
+      else if (dependence == Row)
         for (IRMapping &row : rows)
           clone(&op, row, {&uniform});
-      else if (depends == Col)
+      else if (dependence == Col)
         for (IRMapping &col : cols)
           clone(&op, col, {&uniform});
     }
@@ -78,10 +110,10 @@ public:
   /// it has none.
   Value firstFactor() {
     for (Operation &op : body.without_terminator()) {
-      if (!(dependenceOf(&op) & Element))
+      if (!(depends.of(&op) & Element))
         continue;
       for (Value operand : op.getOperands())
-        if (operand.getType().isF32() && !dependence.lookup(operand))
+        if (operand.getType().isF32() && !depends.of(operand))
           return operand;
       return {};
     }
@@ -98,8 +130,12 @@ public:
     if (!cols.empty())
       outer.push_back(&cols[colSlot]);
     for (Operation &op : body.without_terminator()) {
-      unsigned depends = dependenceOf(&op);
-      if (depends & Element || depends == (Row | Col))
+      unsigned dependence = depends.of(&op);
+      if (!(dependence & Element) && dependence != (Row | Col))
+        continue;
+      if (auto ramp = rampOf(&op))
+        element.map(ramp.getResult(), rampAt(ramp, rowSlot, colSlot));
+      else
         clone(&op, element, outer);
     }
     SmallVector<Value> results;
@@ -111,13 +147,55 @@ public:
   }
 
 private:
-  unsigned dependenceOf(Operation *op) {
-    unsigned depends = Uniform;
-    op->walk([&](Operation *nested) {
-      for (Value operand : nested->getOperands())
-        depends |= dependence.lookup(operand);
-    });
-    return depends;
+  bool isOfRow(Value v) const { return !(depends.of(v) & (Col | Element)); }
+
+  /// base + slope * float(column) with a slope and a base of the row, or null.
+  math::FmaOp rampOf(Operation *op) const {
+    auto fma = dyn_cast<math::FmaOp>(op);
+    if (!fma || !isOfRow(fma.getA()) || !isOfRow(fma.getC()))
+      return {};
+    auto position = fma.getB().getDefiningOp<arith::SIToFPOp>();
+    return position && position.getIn() == column ? fma : math::FmaOp();
+  }
+  /// float(column) that ramps alone need.
+  bool isRampPosition(Operation *op) const {
+    return isa<arith::SIToFPOp>(op) && op->getOperand(0) == column &&
+           llvm::all_of(op->getUsers(), [&](Operation *user) {
+             math::FmaOp ramp = rampOf(user);
+             return ramp && ramp.getB() == op->getResult(0);
+           });
+  }
+
+  /// A ramp at the thread's first column: once a row.  Further columns are a
+  /// constant away, so each is one FMA with an immediate.
+  void startRamp(math::FmaOp ramp) {
+    OpBuilder &b = rewriter;
+    Location loc = ramp.getLoc();
+    Value first = arith::SIToFPOp::create(b, loc, b.getF32Type(), firstColumn);
+    auto start = [&](IRMapping &row) {
+      for (Value operand : {ramp.getA(), ramp.getC()})
+        adopt(operand, row, {&uniform});
+      Value slope = row.lookupOrDefault(ramp.getA());
+      ramps[ramp].push_back(
+          {slope, math::FmaOp::create(b, loc, slope, first,
+                                      row.lookupOrDefault(ramp.getC()))});
+    };
+    if (depends.of(ramp.getResult()) & Row) {
+      for (IRMapping &row : rows)
+        start(row);
+      return;
+    }
+    start(uniform);
+    for (auto [slot, col] : llvm::enumerate(cols))
+      col.map(ramp.getResult(), rampAt(ramp, 0, slot));
+  }
+  Value rampAt(math::FmaOp ramp, unsigned rowSlot, unsigned colSlot) {
+    Emitter e(rewriter, ramp.getLoc());
+    auto [slope, first] = ramps[ramp][rowSlot];
+    int64_t offset = columnOffsets[colSlot];
+    return offset == 0 ? first
+                       : math::FmaOp::create(rewriter, e.loc, slope,
+                                             e.f32(float(offset)), first);
   }
 
   /// Makes `value` known to `map` if an outer map has it.
@@ -147,10 +225,14 @@ private:
 
   ConversionPatternRewriter &rewriter;
   Block &body;
+  Dependences depends;
   bool exp2OnFma = false;
   IRMapping uniform;
   SmallVector<IRMapping> rows, cols;
-  DenseMap<Value, unsigned> dependence;
+  Value column, firstColumn;
+  SmallVector<int64_t> columnOffsets;
+  /// Slope and value at the first column, once a row or once.
+  DenseMap<Operation *, SmallVector<std::pair<Value, Value>>> ramps;
 };
 
 struct SplatLowering : OpConversionPattern<SplatOp> {
@@ -186,18 +268,16 @@ struct MapLowering : OpConversionPattern<MapOp> {
     Block &body = op.getBody().front();
     unsigned numRows = layout->rowsPerThread();
     unsigned numCols = tiled ? layout->colsPerThread() : 0;
-    Unroller unroller(rewriter, body, numRows, numCols);
+    Unroller unroller(rewriter, op, numRows, numCols);
 
     unsigned numInputs = op.getInputs().size();
     for (unsigned i = 0; i < numInputs; ++i) {
-      Value arg = body.getArgument(i);
-      if (isa<RegType>(op.getInputs()[i].getType()))
-        unroller.setElement(arg);
-      else
-        unroller.setRow(arg, llvm::to_vector(adaptor.getInputs()[i]));
+      if (isa<VecType>(op.getInputs()[i].getType()))
+        unroller.setRow(body.getArgument(i),
+                        llvm::to_vector(adaptor.getInputs()[i]));
     }
     ThreadCoord base = e.threadCoord(*layout);
-    SmallVector<Value> rows, cols;
+    SmallVector<Value> rows;
     if (body.getNumArguments() > numInputs) {
       for (unsigned i = 0; i < numRows; ++i)
         rows.push_back(e.add(base.row, layout->rowOffset(i)));
@@ -206,10 +286,11 @@ struct MapLowering : OpConversionPattern<MapOp> {
     if (tiled && !body.getArgument(numInputs + 1).use_empty()) {
       // Columns are sums with constants: made here they cost an add each, moved
       // out of the loop a register each.
-      base.col = e.opaque(base.col);
+      SmallVector<int64_t> offsets;
       for (unsigned i = 0; i < numCols; ++i)
-        cols.push_back(e.add(base.col, layout->colOffset(i)));
-      unroller.setCol(body.getArgument(numInputs + 1), cols);
+        offsets.push_back(layout->colOffset(i));
+      unroller.setCol(body.getArgument(numInputs + 1), e.opaque(base.col),
+                      offsets);
     }
     unroller.emitShared();
     unsigned share = op.getExp2Fma().value_or(0);

@@ -2,7 +2,7 @@
 //
 //   attn.apply_score %s, %rows, %k0, %scale             (hook: s + (k - q))
 //     -> frag.map (%x = %S, %q = %positions) at (%row, %col) {
-//          x * scale + (k0 + col - q)
+//          x * scale + (k0 + col - q)                    {nsw}
 //        }
 //
 // Masks are in Masks.cpp.
@@ -83,7 +83,7 @@ LogicalResult KernelLowering::convert(ApplyScoreOp op) {
               Value zero = s.i32(0);
               Value head = needHead ? x[1] : rows.head;
               Value position = needPos ? x[1 + needHead] : zero;
-              Value key = s.add(k0, x.back());
+              Value key = s.addPositions(k0, x.back());
               Value out = inlineAt(
                   hook, {score, rows.request, head, position, key}, rows, s);
               ok &= bool(out);

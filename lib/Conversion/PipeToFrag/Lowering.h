@@ -45,6 +45,8 @@ struct Scalars {
   mlir::Value f32(float v) const;
   mlir::Value negInf() const;
   mlir::Value add(mlir::Value x, mlir::Value y) const;
+  /// Of which the sum is a position as well: it does not wrap.
+  mlir::Value addPositions(mlir::Value x, mlir::Value y) const;
   mlir::Value sub(mlir::Value x, mlir::Value y) const;
   mlir::Value mul(mlir::Value x, mlir::Value y) const;
   mlir::Value divU(mlir::Value x, int32_t y) const;

@@ -35,6 +35,9 @@ Value Scalars::negInf() const { return f32(-HUGE_VALF); }
 Value Scalars::add(Value x, Value y) const {
   return arith::AddIOp::create(b, loc, x, y);
 }
+Value Scalars::addPositions(Value x, Value y) const {
+  return arith::AddIOp::create(b, loc, x, y, arith::IntegerOverflowFlags::nsw);
+}
 Value Scalars::sub(Value x, Value y) const {
   return arith::SubIOp::create(b, loc, x, y);
 }

@@ -67,10 +67,10 @@ frag.kernel @store_all threads 32 smem 0 params 200 {
 // time; anything else is div.full.
 // CHECK-LABEL: llvm.func @division(
 // CHECK: %[[INV:.*]] = llvm.call_intrinsic "llvm.nvvm.div.full"
+// CHECK-COUNT-2: llvm.sitofp
+// CHECK-COUNT-2: llvm.fmul %{{.*}}, %[[INV]]
 // CHECK: %[[FIFTH:.*]] = llvm.mlir.constant(2.000000e-01 : f32) : f32
-// CHECK: %[[BOTH:.*]] = llvm.fmul %[[INV]], %[[FIFTH]]
-// CHECK: llvm.sitofp
-// CHECK-COUNT-2: llvm.fmul %{{.*}}, %[[BOTH]]
+// CHECK-COUNT-2: llvm.fmul %{{.*}}, %[[FIFTH]]
 // CHECK-NOT: llvm.fmul
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.nvvm.div.full"
 // CHECK-NOT: "llvm.nvvm.div.full"

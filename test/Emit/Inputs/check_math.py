@@ -2,8 +2,9 @@
 
 usage: check_math.py ATTN-TRANSLATE
 
-One warp loads a tile of inputs and stores tanh of them, and exp2 with a share of
-the columns on the FMA pipe.  Prints the largest relative error of each.
+One warp loads a tile of inputs and stores tanh of them, exp2 with a share of
+the columns on the FMA pipe, and random sums of products by what a row shares, of the
+column and of the distance of two positions.  Prints the largest relative error of each.
 """
 
 import math
@@ -83,6 +84,98 @@ def soft_cap(values):
 """, [2.0 ** (6 * math.tanh(v / 4) - 3) for v in values]
 
 
+class AffineMaps:
+    """Random maps that are affine in element, row and column.
+
+    value(element, row, column) is what they yield, size(..) the sum of its terms' sizes.
+    """
+
+    def __init__(self, seed):
+        self.random, self.lines = random.Random(seed), []
+        self.names, k0 = 0, self.random.randrange(-1000, 1000)
+        key = self.emit("arith.addi %k0, %c overflow<nsw> : i32")
+        distance = self.emit(f"arith.subi {key}, %r overflow<nsw> : i32")
+        back = self.emit(f"arith.subi %r, {key} overflow<nsw> : i32")
+        self.lines.insert(0, f"%k0 = arith.constant {k0} : i32")
+        # The column's part of a distance is a term of its own.
+        def far(e, r, c):
+            return abs(k0 - r) + c
+
+        floats = [(self.emit(f"arith.sitofp {name} : i32 to f32"), value, size)
+                  for name, value, size in (
+                      (distance, lambda e, r, c: k0 + c - r, far),
+                      (back, lambda e, r, c: r - k0 - c, far),
+                      ("%c", lambda e, r, c: c, lambda e, r, c: c),
+                      ("%r", lambda e, r, c: r, lambda e, r, c: r))]
+        self.head = list(self.lines)
+        steps = self.random.randrange(2, 7)
+        cut = self.random.randrange(1, 2 * steps)  # no cut if behind the last step
+        name, value, size, self.cut = "%e", lambda e, r, c: e, lambda e, r, c: abs(e), None
+        for step in range(steps):
+            if step == cut:
+                self.cut = (len(self.lines), name)
+            name, value, size = self.step(name, value, size, floats)
+        self.result, self.value, self.size = name, value, size
+
+    def emit(self, text):
+        self.names += 1
+        self.lines.append(f"%v{self.names} = {text}")
+        return f"%v{self.names}"
+
+    def constant(self):
+        value = self.random.randrange(-255, 256) / 64 or 1.0  # exact in f32
+        return self.emit(f"arith.constant {value} : f32"), value
+
+    def step(self, name, value, size, floats):
+        kind = self.random.randrange(4)
+        factor, u = self.constant()
+        other, w, far = self.random.choice(floats)
+        if kind == 0:
+            return (self.emit(f"arith.mulf {name}, {factor} : f32"),
+                    lambda *at: u * value(*at), lambda *at: abs(u) * size(*at))
+        if kind == 1:
+            return (self.emit(f"math.fma {factor}, {other}, {name} : f32"),
+                    lambda *at: u * w(*at) + value(*at),
+                    lambda *at: abs(u) * far(*at) + size(*at))
+        if kind == 2:
+            return (self.emit(f"arith.subf {other}, {name} : f32"),
+                    lambda *at: w(*at) - value(*at), lambda *at: far(*at) + size(*at))
+        return (self.emit(f"math.fma {name}, {factor}, {other} : f32"),
+                lambda *at: u * value(*at) + w(*at),
+                lambda *at: abs(u) * size(*at) + far(*at))
+
+    def text(self):
+        def one(result, source, lines, yielded):
+            body = "".join(f"    {line}\n" for line in lines)
+            return (f"  {result} = frag.map (%e = {source} : !t) at (%r, %c) -> !t {{\n{body}"
+                    f"    frag.yield {yielded} : f32\n  }}\n")
+        if self.cut is None:
+            return one("%y", "%x", self.lines, self.result)
+        at, name = self.cut
+        rest = [line.replace(f"{name} ", "%e ").replace(f"{name},", "%e,")
+                for line in self.lines[at:]]
+        return (one("%y0", "%x", self.lines[:at], name) +
+                one("%y", "%y0", self.head + rest, self.result))
+
+
+def affine(translate, programs):
+    """Largest error over the sum of the terms' sizes, and FMAs an element at most."""
+    worst, count, most = 0.0, 16 * COLS, 0.0
+    for seed in range(programs):
+        maps = AffineMaps(seed)
+        values = array("f", (random.uniform(-8, 8) for _ in range(count)))
+        got, executed = run(translate, "", 0, values, maps.text())
+        for i, (x, g) in enumerate(zip(values, got)):
+            at = (x, i // COLS, i % COLS)
+            worst = max(worst, abs(g - maps.value(*at)) / max(1.0, maps.size(*at)))
+        # 64 elements a thread, and a few ops for each of its two rows.
+        arithmetic = sum(n for op, n in executed.items()
+                         if op.startswith(("fma", "add", "sub", "mul", "neg")) and
+                         op.endswith("f32"))
+        most = max(most, (arithmetic - 12) / 64)
+    return worst, most
+
+
 def relative(got, wanted):
     if math.isinf(wanted) or math.isnan(wanted):
         return 0.0 if str(got) == str(wanted) else math.inf
@@ -113,6 +206,10 @@ def main():
     worst = max(map(relative, got, wanted))
     # All of the 64 elements but the first 8 wait for another one; one `or` is of an address.
     print(f"soft cap {'good' if worst < 8e-6 else 'bad'} {worst:.2e}, {executed['or.b32']} or")
+
+    worst, most = affine(translate, 12)
+    print(f"affine {'good' if worst < 1e-6 and most <= 2 else 'bad'} {worst:.2e}, "
+          f"{most:.2f} an element")
 
     special = [math.inf, -math.inf, 128.0, 127.75, -127.0, -1e30, 1e30, 0.0, -0.0, 300.0, math.nan]
     values = [random.uniform(-125, 127) for _ in range(count)]
