@@ -14,6 +14,24 @@ def FragAllocateSmem : Pass<"frag-allocate-smem", "::attn::frag::KernelOp"> {
   }];
 }
 
+def FragJoinMaps : Pass<"frag-join-maps", "::attn::frag::KernelOp"> {
+  let summary = "a map joins the map that alone reads its result";
+  let description = [{
+    What a hook computes and what the softmax makes of it become one region, if no
+    effect stands between the two maps.
+  }];
+}
+
+def FragFoldAffine : Pass<"frag-fold-affine", "::attn::frag::KernelOp"> {
+  let summary = "scale * element + base + slope * column in two FMAs";
+  let description = [{
+    Coefficients that all columns of a row share are worked out once a row.  Rounds
+    them, and terms of the sum, at other places than the text did: a relative error
+    of 2^-24 each.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def FragVerify : Pass<"frag-verify", "::attn::frag::KernelOp"> {
   let summary = "level verifier of L3";
   let description = [{

@@ -60,6 +60,8 @@ void attn::addFragmentPasses(OpPassManager &pm) {
   pm.addPass(createPipeToFrag());
   OpPassManager &kernel = pm.nest<frag::KernelOp>();
   kernel.addPass(createCSEPass());
+  kernel.addPass(frag::createFragJoinMaps());
+  kernel.addPass(frag::createFragFoldAffine());
   kernel.addPass(frag::createFragAllocateSmem());
   kernel.addPass(frag::createFragVerify());
 }

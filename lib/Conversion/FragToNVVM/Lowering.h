@@ -22,7 +22,7 @@
 #ifndef ATTN_LIB_CONVERSION_FRAGTONVVM_LOWERING_H
 #define ATTN_LIB_CONVERSION_FRAGTONVVM_LOWERING_H
 
-#include "attn/Dialect/Frag/IR/Frag.h"
+#include "attn/Dialect/Frag/IR/Dependences.h"
 #include "attn/Layout/Layout.h"
 #include "attn/Layout/Ldmatrix.h"
 #include "attn/Layout/Swizzle.h"
@@ -189,27 +189,6 @@ mlir::Value emitExp2(Emitter &e, mlir::Value x, bool onFma);
 
 /// MUFU instructions of an element in a map; behind legaliseMath.
 unsigned mufuOps(MapOp map);
-
-/// What a value in a map's region depends on: bits, and 0 for what all elements
-/// share.
-enum Dependence : unsigned { Uniform = 0, Row = 1, Col = 2, Element = 4 };
-
-class Dependences {
-public:
-  explicit Dependences(MapOp map);
-  unsigned of(mlir::Value value) const { return bits.lookup(value); }
-  /// Of its results: what its operands depend on, nested regions included.
-  unsigned of(mlir::Operation *op) const;
-
-private:
-  llvm::DenseMap<mlir::Value, unsigned> bits;
-};
-
-/// A map joins the map that alone reads its result.
-void joinMaps(KernelOp kernel);
-
-/// scale * element + base + slope * column in two FMAs; behind legaliseMath.
-void foldAffine(KernelOp kernel);
 
 /// Math that the back end cannot select, or selects badly, to exp2, lg2, rcp
 /// and arithmetic; before maps are unrolled, so once a map.  An op without a

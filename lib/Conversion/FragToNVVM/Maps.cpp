@@ -34,30 +34,6 @@ using namespace attn::frag;
 /// H200 8 was 5 to 6 percent faster than none; 12, 16 and 24 0 to 7.
 static constexpr unsigned paceAhead = 8;
 
-Dependences::Dependences(MapOp map) {
-  Block &body = map.getBody().front();
-  unsigned numInputs = map.getInputs().size();
-  for (BlockArgument arg : body.getArguments()) {
-    unsigned i = arg.getArgNumber();
-    bool ofTile = i < numInputs && isa<RegType>(map.getInputs()[i].getType());
-    bits[arg] = ofTile               ? Dependence::Element
-                : i == numInputs + 1 ? Dependence::Col
-                                     : Dependence::Row;
-  }
-  for (Operation &op : body)
-    for (Value result : op.getResults())
-      bits[result] = of(&op);
-}
-
-unsigned Dependences::of(Operation *op) const {
-  unsigned depends = Uniform;
-  op->walk([&](Operation *nested) {
-    for (Value operand : nested->getOperands())
-      depends |= of(operand);
-  });
-  return depends;
-}
-
 namespace {
 
 /// Copies of a region's ops by what they depend on.
@@ -147,12 +123,10 @@ public:
   }
 
 private:
-  bool isOfRow(Value v) const { return !(depends.of(v) & (Col | Element)); }
-
   /// base + slope * float(column) with a slope and a base of the row, or null.
   math::FmaOp rampOf(Operation *op) const {
     auto fma = dyn_cast<math::FmaOp>(op);
-    if (!fma || !isOfRow(fma.getA()) || !isOfRow(fma.getC()))
+    if (!fma || !depends.isOfRow(fma.getA()) || !depends.isOfRow(fma.getC()))
       return {};
     auto position = fma.getB().getDefiningOp<arith::SIToFPOp>();
     return position && position.getIn() == column ? fma : math::FmaOp();

@@ -112,7 +112,10 @@ static Value emitExp2OnFma(FloatEmitter &e, Value x) {
 
 unsigned frag::mufuOps(MapOp map) {
   constexpr StringRef names[] = {"ex2.", "lg2.", "rcp.", "rsqrt.", "div."};
+  Dependences depends(map);
   return llvm::count_if(map.getBody().front(), [&](Operation &op) {
+    if (!(depends.of(&op) & (Dependence::Element | Dependence::Col)))
+      return false;
     auto call = dyn_cast<LLVM::CallIntrinsicOp>(op);
     return isa<math::Exp2Op, LLVM::SinOp, LLVM::CosOp, LLVM::TanhOp>(op) ||
            (call && llvm::any_of(names, [&](StringRef name) {

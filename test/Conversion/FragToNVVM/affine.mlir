@@ -1,4 +1,5 @@
-// RUN: attn-opt --frag-to-nvvm %s | FileCheck %s
+// RUN: attn-opt --pass-pipeline='builtin.module(frag.kernel(frag-join-maps,frag-fold-affine),frag-to-nvvm)' %s \
+// RUN:   | FileCheck %s
 
 !t = !frag.reg<16x8xf32, #frag.layout<"mma_c", warps = 1>>
 !v = !frag.vec<16xf32, #frag.layout<"mma_c", warps = 1>>
@@ -11,7 +12,7 @@
 
 // CHECK-LABEL: llvm.func @softcap(
 // CHECK-COUNT-5: llvm.load
-// CHECK: %[[INV:.*]] = llvm.call_intrinsic "llvm.nvvm.div.full"
+// CHECK: %[[INV:.*]] = llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
 // CHECK: %[[F0:.*]] = llvm.fmul %[[SCALE:.*]], %[[INV]] {fastmathFlags = #llvm.fastmath<contract>}
 // CHECK: %[[F:.*]] = llvm.fmul %[[F0]], %{{.*}}
 // CHECK: %[[G:.*]] = llvm.fmul %[[CAP:.*]], %[[C:.*]] {fast

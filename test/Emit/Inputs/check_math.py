@@ -1,6 +1,6 @@
 """Math of maps that the back end spells out, in the emulator.
 
-usage: check_math.py ATTN-TRANSLATE
+usage: check_math.py ATTN-OPT ATTN-TRANSLATE
 
 One warp loads a tile of inputs and stores tanh of them, exp2 with a share of
 the columns on the FMA pipe, and random sums of products by what a row shares, of the
@@ -47,19 +47,21 @@ frag.kernel @maps threads 32 smem 0 params 200 {
 """
 
 
-def run(translate, op, share, values, maps=None):
+def run(tools, op, share, values, maps=None):
     """The op, or what `maps` makes, of each of 16 x 128 values."""
     attributes = f"attributes {{exp2_fma = {share} : i32}}" if share else ""
     text = TEXT.replace("MATH", op).replace("SHARE", attributes)
     if maps:
         head, tail = text.index("  %y = frag.map"), text.index("  frag.store %y")
         text = text[:head] + maps + text[tail:]
-    ptx = subprocess.run([translate, "--attn-to-ptx", "-"], input=text, capture_output=True,
-                         text=True, check=True).stdout
+    passes = "builtin.module(frag.kernel(frag-join-maps,frag-fold-affine))"
+    for command in ([tools[0], f"--pass-pipeline={passes}", "-"], [tools[1], "--attn-to-ptx", "-"]):
+        text = subprocess.run(command, input=text, capture_output=True, text=True,
+                              check=True).stdout
     memory = Memory(1 << 16)
     source = memory.add(array("f", values).tobytes())
     out = memory.add(b"\xff" * (4 * len(values)))
-    machine = Machine(ptx, "maps", 32, 0)
+    machine = Machine(text, "maps", 32, 0)
     machine.run(0, 1, struct.pack("<2Q184x", source, out), memory.data)
     return list(memory.words(out, len(values), "f")), machine.executed
 
@@ -158,13 +160,13 @@ class AffineMaps:
                 one("%y", "%y0", self.head + rest, self.result))
 
 
-def affine(translate, programs):
+def affine(tools, programs):
     """Largest error over the sum of the terms' sizes, and FMAs an element at most."""
     worst, count, most = 0.0, 16 * COLS, 0.0
     for seed in range(programs):
         maps = AffineMaps(seed)
         values = array("f", (random.uniform(-8, 8) for _ in range(count)))
-        got, executed = run(translate, "", 0, values, maps.text())
+        got, executed = run(tools, "", 0, values, maps.text())
         for i, (x, g) in enumerate(zip(values, got)):
             at = (x, i // COLS, i % COLS)
             worst = max(worst, abs(g - maps.value(*at)) / max(1.0, maps.size(*at)))
@@ -189,25 +191,25 @@ def on_fma(column, share):
 
 
 def main():
-    translate = sys.argv[1]
+    tools = sys.argv[1:3]
     random.seed(1)
     count = 16 * COLS
 
     values = [random.choice((-1, 1)) * 2.0 ** random.uniform(-100, 127.9) if i % 2 else
               random.uniform(-10, 10) for i in range(count)]
-    got, _ = run(translate, "math.tanh", 0, values)
+    got, _ = run(tools, "math.tanh", 0, values)
     rounded = array("f", values)
     tanh = max(relative(g, math.tanh(v)) for g, v in zip(got, rounded))
     print(f"tanh {'good' if tanh < 1.2e-6 else 'bad'} {tanh:.2e}")
 
     values = list(array("f", (random.uniform(-20, 20) for _ in range(count))))
     maps, wanted = soft_cap(values)
-    got, executed = run(translate, "", 0, values, maps)
+    got, executed = run(tools, "", 0, values, maps)
     worst = max(map(relative, got, wanted))
     # All of the 64 elements but the first 8 wait for another one; one `or` is of an address.
     print(f"soft cap {'good' if worst < 8e-6 else 'bad'} {worst:.2e}, {executed['or.b32']} or")
 
-    worst, most = affine(translate, 12)
+    worst, most = affine(tools, 12)
     print(f"affine {'good' if worst < 1e-6 and most <= 2 else 'bad'} {worst:.2e}, "
           f"{most:.2f} an element")
 
@@ -217,7 +219,7 @@ def main():
         values[row * COLS:(row + 1) * COLS] = [special[row]] * COLS
     rounded = array("f", values)
     for share in (1, 5, 16):
-        got, executed = run(translate, "math.exp2", share, values)
+        got, executed = run(tools, "math.exp2", share, values)
         moved = [on_fma(column, share) for column in range(COLS)]
         worst = 0.0
         for (i, x), g in zip(enumerate(rounded), got):
@@ -232,7 +234,7 @@ def main():
         print(f"exp2 {share}/16 {'good' if worst < 3.5e-6 else 'bad'} {worst:.2e}, {mufu} ex2")
     # Below the smallest normal number a value between 0 and it.
     values = [-126 - i / count for i in range(count)]
-    got, _ = run(translate, "math.exp2", 16, values)
+    got, _ = run(tools, "math.exp2", 16, values)
     small = all(0 <= g <= 2.0 ** -126 for g in got)
     print(f"underflow {'good' if small else 'bad'}")
 

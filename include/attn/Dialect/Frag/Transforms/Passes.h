@@ -1,6 +1,6 @@
 //===- Passes.h - passes of level L3 ----------------------------*- C++ -*-===//
 //
-//   attn-opt --frag-allocate-smem --frag-verify
+//   attn-opt --frag-join-maps --frag-fold-affine --frag-allocate-smem --frag-verify
 //
 // Invariant: this library names no dialect but frag and upstream ones.
 //
@@ -9,6 +9,8 @@
 #define ATTN_DIALECT_FRAG_TRANSFORMS_PASSES_H
 
 #include "attn/Dialect/Frag/IR/Frag.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Pass/Pass.h"
 
 namespace attn::frag {
@@ -18,6 +20,9 @@ namespace attn::frag {
 
 #define GEN_PASS_REGISTRATION
 #include "attn/Dialect/Frag/FragPasses.h.inc"
+
+/// frag-fold-affine as a function, for a lowering that brings in more arithmetic.
+void foldAffine(KernelOp kernel);
 
 } // namespace attn::frag
 

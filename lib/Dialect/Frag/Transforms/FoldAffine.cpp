@@ -1,4 +1,4 @@
-//===- Affine.cpp - scores that are affine in element and column ----------===//
+//===- FoldAffine.cpp - scores that are affine in element and column ----------===//
 //
 //   map (%s, %q) at (%r, %c) {            map (%s, %q) at (%r, %c) {
 //     %x = mulf %s, %scale                  %d = subi %k0, %q           row
@@ -12,8 +12,8 @@
 // A hook does not know that its score was scaled before and becomes an exponent
 // behind it, nor that the distance of a query and a key grows by one a column.
 // What is scale * element + base + slope * column, with coefficients that all
-// columns of a row share, is two FMAs an element at most: Maps.cpp adds the
-// constant part of a column to the thread's own as the immediate of the first.
+// columns of a row share, is two FMAs an element at most: frag-to-nvvm adds
+// the constant part of a column as the immediate of the first.
 //
 // What that rounds differently is a relative error of 2^-24 in a coefficient or a
 // term.  Integers are taken apart only where their ops do not wrap (nsw).
@@ -22,13 +22,17 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lowering.h"
+#include "attn/Dialect/Frag/IR/Dependences.h"
+#include "attn/Dialect/Frag/Transforms/Passes.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace attn::frag {
+#define GEN_PASS_DEF_FRAGFOLDAFFINE
+#include "attn/Dialect/Frag/FragPasses.h.inc"
+} // namespace attn::frag
+
 using namespace mlir;
-using namespace attn;
 using namespace attn::frag;
 
 namespace {
@@ -37,7 +41,17 @@ constexpr int none = -1;
 
 /// What all columns of a row share: a value, or an operation still to be made.
 struct Coefficient {
-  enum Kind { Given, One, Sum, Difference, Product, Negation, ToFloat } kind;
+  enum Kind {
+    Given,
+    One,
+    MinusOne,
+    Sum,
+    Difference,
+    Product,
+    Negation,
+    Reciprocal,
+    ToFloat
+  } kind;
   Value value;
   int left = none, right = none;
 };
@@ -62,10 +76,6 @@ public:
   void run();
 
 private:
-  bool isShared(Value v) const {
-    return !(depends.of(v) & (Dependence::Col | Dependence::Element));
-  }
-
   int add(Coefficient::Kind kind, int left = none, int right = none) {
     pool.push_back({kind, {}, left, right});
     return int(pool.size()) - 1;
@@ -74,12 +84,19 @@ private:
     pool.push_back({Coefficient::Given, v});
     return int(pool.size()) - 1;
   }
-  bool isOne(int x) const { return pool[size_t(x)].kind == Coefficient::One; }
+  bool is(int x, Coefficient::Kind kind) const {
+    return pool[size_t(x)].kind == kind;
+  }
+  bool isOne(int x) const { return is(x, Coefficient::One); }
   int sum(int x, int y) {
     return x == none ? y : y == none ? x : add(Coefficient::Sum, x, y);
   }
   int negated(int x) {
-    return x == none ? none : add(Coefficient::Negation, x);
+    if (x == none)
+      return none;
+    if (isOne(x) || is(x, Coefficient::MinusOne))
+      return add(isOne(x) ? Coefficient::MinusOne : Coefficient::One);
+    return add(Coefficient::Negation, x);
   }
   int difference(int x, int y) {
     return x == none   ? negated(y)
@@ -89,7 +106,9 @@ private:
   int product(int x, int y) {
     if (x == none || y == none)
       return none;
-    return isOne(x) ? y : isOne(y) ? x : add(Coefficient::Product, x, y);
+    if (isOne(x) || is(x, Coefficient::MinusOne))
+      return isOne(x) ? y : negated(y);
+    return add(Coefficient::Product, x, y);
   }
 
   Form formOf(Value v);
@@ -98,6 +117,7 @@ private:
   std::optional<Form> read(Operation *op);
   std::optional<Form> sumOf(const Form &x, const Form &y);
   std::optional<Form> productOf(Value x, Value y);
+  Form scaled(const Form &form, int factor);
   std::optional<IntForm> integer(Value v);
 
   unsigned dependsOf(int coefficient) const;
@@ -123,7 +143,7 @@ private:
 
 Form AffineForms::formOf(Value v) {
   Form form;
-  if (isShared(v)) {
+  if (depends.isOfRow(v)) {
     form.base = given(v);
     return form;
   }
@@ -141,7 +161,7 @@ std::optional<Form> AffineForms::compound(Operation *op) {
     return known->second;
   std::optional<Form> form;
   if (op->getNumResults() == 1 && op->getResult(0).getType().isF32() &&
-      !isShared(op->getResult(0)))
+      !depends.isOfRow(op->getResult(0)))
     form = read(op);
   return forms[op] = form;
 }
@@ -157,6 +177,12 @@ std::optional<Form> AffineForms::read(Operation *op) {
   }
   if (auto product = dyn_cast<arith::MulFOp>(op))
     return productOf(product.getLhs(), product.getRhs());
+  if (auto quotient = dyn_cast<arith::DivFOp>(op)) {
+    if (!depends.isOfRow(quotient.getRhs()))
+      return std::nullopt;
+    return scaled(formOf(quotient.getLhs()),
+                  add(Coefficient::Reciprocal, given(quotient.getRhs())));
+  }
   if (auto fma = dyn_cast<math::FmaOp>(op)) {
     std::optional<Form> product = productOf(fma.getA(), fma.getB());
     return product ? sumOf(*product, formOf(fma.getC())) : std::nullopt;
@@ -185,20 +211,22 @@ std::optional<Form> AffineForms::sumOf(const Form &x, const Form &y) {
 }
 
 std::optional<Form> AffineForms::productOf(Value x, Value y) {
-  if (!isShared(y))
+  if (!depends.isOfRow(y))
     std::swap(x, y);
-  if (!isShared(y))
+  if (!depends.isOfRow(y))
     return std::nullopt;
-  Form form = formOf(x);
-  int factor = given(y);
-  return Form{form.element, product(form.scale, factor),
-              product(form.base, factor), product(form.slope, factor)};
+  return scaled(formOf(x), given(y));
+}
+
+Form AffineForms::scaled(const Form &form, int factor) {
+  return {form.element, product(form.scale, factor), product(form.base, factor),
+          product(form.slope, factor)};
 }
 
 std::optional<IntForm> AffineForms::integer(Value v) {
   if (!v.getType().isInteger(32))
     return std::nullopt;
-  if (isShared(v))
+  if (depends.isOfRow(v))
     return IntForm{given(v), 0};
   if (v == column)
     return IntForm{none, 1};
@@ -263,7 +291,7 @@ unsigned AffineForms::costOfTree(Operation *op) const {
   for (Value operand : op->getOperands()) {
     Operation *source = operand.getDefiningOp();
     if (!source || source->getBlock() != &body || !operand.hasOneUse() ||
-        isShared(operand))
+        depends.isOfRow(operand))
       continue;
     auto form = forms.find(source);
     if (operand.getType().isInteger(32) ||
@@ -281,9 +309,14 @@ Value AffineForms::make(OpBuilder &b, Location loc, int coefficient) {
   const Coefficient c = pool[size_t(coefficient)];
   if (c.kind == Coefficient::Given)
     return c.value;
-  if (c.kind == Coefficient::One)
-    return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1));
+  if (c.kind == Coefficient::One || c.kind == Coefficient::MinusOne)
+    return arith::ConstantOp::create(
+        b, loc, b.getF32FloatAttr(c.kind == Coefficient::One ? 1 : -1));
   Value x = make(b, loc, c.left);
+  if (c.kind == Coefficient::Reciprocal) {
+    Value one = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(1));
+    return arith::DivFOp::create(b, loc, one, x);
+  }
   if (c.kind == Coefficient::ToFloat)
     return arith::SIToFPOp::create(b, loc, b.getF32Type(), x);
   bool isFloat = x.getType().isF32();
@@ -358,9 +391,15 @@ void AffineForms::run() {
       op.erase();
 }
 
-void frag::foldAffine(frag::KernelOp kernel) {
+void attn::frag::foldAffine(KernelOp kernel) {
   kernel.walk([](MapOp map) {
     if (map.hasTile())
       AffineForms(map).run();
   });
 }
+
+namespace {
+struct FoldAffine : public attn::frag::impl::FragFoldAffineBase<FoldAffine> {
+  void runOnOperation() override { foldAffine(getOperation()); }
+};
+} // namespace

@@ -3,22 +3,26 @@
 //   %y = map (%s) { .. tanh .. }          %p = map (%s) { .. tanh .. exp2 .. }
 //   %p = map (%y) { .. exp2 .. }     ->
 //
-// so that what a hook multiplies and adds meets what the softmax does (Affine.cpp),
+// so that what a hook multiplies and adds meets what the softmax does (FoldAffine.cpp),
 // and so that the MUFU, which starts an instruction every 8 clocks, can be given
-// work all along: element by element (Maps.cpp), not the tanh of a whole tile first.
+// work all along, element by element: not the tanh of a whole tile first.
 //
 // Invariant: a map is joined only to the one user of its result, and nothing
 // with an effect stands between: no operand lives across a product.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lowering.h"
+#include "attn/Dialect/Frag/Transforms/Passes.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace attn::frag {
+#define GEN_PASS_DEF_FRAGJOINMAPS
+#include "attn/Dialect/Frag/FragPasses.h.inc"
+} // namespace attn::frag
+
 using namespace mlir;
-using namespace attn;
 using namespace attn::frag;
 
 /// The map that makes operand `input` of `user` for it alone; null if none does.
@@ -69,7 +73,7 @@ static MapOp join(MapOp source, MapOp user, unsigned input) {
         SmallVector<Value> results;
         for (Value value : second.getTerminator()->getOperands())
           results.push_back(map.lookupOrDefault(value));
-        frag::YieldOp::create(inner, loc, results);
+        attn::frag::YieldOp::create(inner, loc, results);
       });
   joined.setExp2FmaAttr(user.getExp2FmaAttr());
   user.replaceAllUsesWith(joined.getResults());
@@ -78,18 +82,24 @@ static MapOp join(MapOp source, MapOp user, unsigned input) {
   return joined;
 }
 
-void frag::joinMaps(frag::KernelOp kernel) {
-  SmallVector<MapOp> maps;
-  kernel.walk([&](MapOp map) {
-    if (map.hasTile())
-      maps.push_back(map);
-  });
-  // Sources come earlier in the walk: they are done, and gone when joined.
-  for (MapOp map : maps)
-    for (unsigned i = 0; i < map.getInputs().size();) {
-      MapOp source = sourceToJoin(map, i);
-      if (source)
-        map = join(source, map, i);
-      i = source ? 0 : i + 1;
-    }
-}
+namespace {
+
+struct JoinMaps : public attn::frag::impl::FragJoinMapsBase<JoinMaps> {
+  void runOnOperation() override {
+    SmallVector<MapOp> maps;
+    getOperation().walk([&](MapOp map) {
+      if (map.hasTile())
+        maps.push_back(map);
+    });
+    // Sources come earlier in the walk: they are done, and gone when joined.
+    for (MapOp map : maps)
+      for (unsigned i = 0; i < map.getInputs().size();) {
+        MapOp source = sourceToJoin(map, i);
+        if (source)
+          map = join(source, map, i);
+        i = source ? 0 : i + 1;
+      }
+  }
+};
+
+} // namespace

@@ -1,4 +1,5 @@
-// RUN: attn-opt --frag-to-nvvm %s | FileCheck %s
+// RUN: attn-opt --pass-pipeline='builtin.module(frag.kernel(frag-join-maps,frag-fold-affine),frag-to-nvvm)' %s \
+// RUN:   | FileCheck %s
 
 !t = !frag.reg<16x64xf32, #frag.layout<"mma_c", warps = 1>>
 !i = !frag.vec<16xi64, #frag.layout<"mma_c", warps = 1>>
