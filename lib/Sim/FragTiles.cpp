@@ -295,6 +295,24 @@ static LogicalResult runMemory(Operation *op, Interp &interp) {
 }
 
 //===----------------------------------------------------------------------===//
+// The layout change
+//===----------------------------------------------------------------------===//
+
+static void transposeQuads(frag::QuadTransposeOp op, Interp &interp) {
+  FragState &state = interp.state<FragState>();
+  const TileShape source = state.shapeOf(op.getTile().getType());
+  const TileShape target = state.shapeOf(op.getResult().getType());
+  const FragTile &tile = interp.get<FragTile>(op.getTile());
+  llvm::DenseMap<std::pair<uint32_t, uint32_t>, float> elements;
+  for (size_t i = 0; i < tile.data.size(); ++i)
+    elements[{source.row[i], source.col[i]}] = tile.data[i];
+  auto result = newTile(target);
+  for (size_t i = 0; i < target.row.size(); ++i)
+    result->data[i] = elements.lookup({target.row[i], target.col[i]});
+  interp.set(op.getResult(), Datum(std::shared_ptr<Object>(result)));
+}
+
+//===----------------------------------------------------------------------===//
 // Dispatch
 //===----------------------------------------------------------------------===//
 
@@ -353,6 +371,10 @@ LogicalResult attn::sim::runFragTileOp(Operation *op, Interp &interp) {
     for (float &f : tile->data)
       f = roundToType(element, f);
     interp.set(pack.getResult(), Datum(std::shared_ptr<Object>(tile)));
+    return success();
+  }
+  if (auto transpose = dyn_cast<frag::QuadTransposeOp>(op)) {
+    transposeQuads(transpose, interp);
     return success();
   }
   if (isa<frag::LoadOp, frag::StoreOp, frag::LoadVecOp, frag::StoreVecOp>(op))
