@@ -13,7 +13,9 @@
 
 #include "TimingState.h"
 #include "attn/Analysis/ScalarWork.h"
+#include "attn/Dialect/Frag/IR/Dependences.h"
 #include "attn/Target/Exp2.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -47,6 +49,17 @@ void CostModel::scalar(Operation *op, std::vector<Instr> &out,
   add(out, convert(), work.convert);
 }
 
+/// What no visit changes is moved in front of the loop by LLVM.
+static bool isInvariant(Operation *op, frag::MapOp map,
+                        LoopLikeOpInterface loop) {
+  return loop && llvm::all_of(op->getOperands(), [&](mlir::Value value) {
+           Operation *source = value.getDefiningOp();
+           if (source && source->getBlock() == &map.getBody().front())
+             return isInvariant(source, map, loop);
+           return loop.isDefinedOutsideOfLoop(value);
+         });
+}
+
 void CostModel::decodeMap(frag::MapOp map, Stream &out) {
   Type tile, vec;
   SmallVector<Type> types(map.getInputs().getTypes());
@@ -57,24 +70,16 @@ void CostModel::decodeMap(frag::MapOp map, Stream &out) {
                                : frag::layoutOf(cast<frag::VecType>(vec));
   unsigned rows = layout.rowsPerThread();
   out.elements = tile ? layout.registersPerThread() : rows;
-  // 0: uniform, 1: of the row, 2: of the element.
-  llvm::DenseMap<mlir::Value, unsigned> depends;
-  Block &body = map.getBody().front();
-  size_t inputs = map.getInputs().size();
-  for (auto [i, arg] : llvm::enumerate(body.getArguments()))
-    depends[arg] =
-        i < inputs ? (isa<frag::RegType>(map.getInputs()[i].getType()) ? 2 : 1)
-                   : (i == inputs ? 1 : 2);
-  for (Operation &op : body.without_terminator()) {
-    unsigned kind = 0;
-    for (mlir::Value operand : op.getOperands())
-      kind = std::max(kind, depends.lookup(operand));
-    for (mlir::Value result : op.getResults())
-      depends[result] = kind;
+  frag::Dependences depends(map);
+  auto loop = map->getParentOfType<LoopLikeOpInterface>();
+  for (Operation &op : map.getBody().front().without_terminator()) {
+    if (depends.isRampPosition(&op) || isInvariant(&op, map, loop))
+      continue;
     std::vector<Instr> instrs;
-    scalar(&op, instrs,
-           [&](mlir::Value value) { return !depends.lookup(value); });
-    if (kind == 2 || (kind == 1 && !tile)) {
+    scalar(&op, instrs, [&](mlir::Value value) { return !depends.of(value); });
+    unsigned of = depends.of(&op);
+    if (of & (frag::Dependence::Element | frag::Dependence::Col) ||
+        (of && !tile)) {
       llvm::append_range(out.steps, instrs);
       if (isa<math::Exp2Op>(op)) {
         add(out.movedSteps, fma(), exp2fma::fmaOps);
@@ -83,7 +88,7 @@ void CostModel::decodeMap(frag::MapOp map, Stream &out) {
         llvm::append_range(out.movedSteps, instrs);
       }
     } else
-      for (unsigned i = 0; i < (kind == 1 ? rows : 1); ++i)
+      for (unsigned i = 0; i < (of ? rows : 1); ++i)
         llvm::append_range(out.head, instrs);
   }
   std::optional<uint32_t> share = map.getExp2Fma();

@@ -50,11 +50,11 @@ public:
   }
   /// Columns are `first` and these constants behind it.
   void setCol(Value arg, Value first, ArrayRef<int64_t> offsets) {
-    column = arg;
     firstColumn = first;
     columnOffsets.assign(offsets.begin(), offsets.end());
-    if (llvm::all_of(arg.getUsers(),
-                     [&](Operation *user) { return isRampPosition(user); }))
+    if (llvm::all_of(arg.getUsers(), [&](Operation *user) {
+          return depends.isRampPosition(user);
+        }))
       return;
     Emitter e(rewriter, arg.getLoc());
     for (auto [map, offset] : llvm::zip(cols, offsets))
@@ -64,9 +64,9 @@ public:
   /// Everything that does not depend on an element.
   void emitShared() {
     for (Operation &op : body.without_terminator()) {
-      if (isRampPosition(&op))
+      if (depends.isRampPosition(&op))
         continue;
-      if (auto ramp = rampOf(&op)) {
+      if (auto ramp = depends.asRamp(&op)) {
         startRamp(ramp);
         continue;
       }
@@ -109,7 +109,7 @@ public:
       unsigned dependence = depends.of(&op);
       if (!(dependence & Element) && dependence != (Row | Col))
         continue;
-      if (auto ramp = rampOf(&op))
+      if (auto ramp = depends.asRamp(&op))
         element.map(ramp.getResult(), rampAt(ramp, rowSlot, colSlot));
       else
         clone(&op, element, outer);
@@ -123,23 +123,6 @@ public:
   }
 
 private:
-  /// base + slope * float(column) with a slope and a base of the row, or null.
-  math::FmaOp rampOf(Operation *op) const {
-    auto fma = dyn_cast<math::FmaOp>(op);
-    if (!fma || !depends.isOfRow(fma.getA()) || !depends.isOfRow(fma.getC()))
-      return {};
-    auto position = fma.getB().getDefiningOp<arith::SIToFPOp>();
-    return position && position.getIn() == column ? fma : math::FmaOp();
-  }
-  /// float(column) that ramps alone need.
-  bool isRampPosition(Operation *op) const {
-    return isa<arith::SIToFPOp>(op) && op->getOperand(0) == column &&
-           llvm::all_of(op->getUsers(), [&](Operation *user) {
-             math::FmaOp ramp = rampOf(user);
-             return ramp && ramp.getB() == op->getResult(0);
-           });
-  }
-
   /// A ramp at the thread's first column: once a row.  Further columns are a
   /// constant away, so each is one FMA with an immediate.
   void startRamp(math::FmaOp ramp) {
@@ -203,7 +186,7 @@ private:
   bool exp2OnFma = false;
   IRMapping uniform;
   SmallVector<IRMapping> rows, cols;
-  Value column, firstColumn;
+  Value firstColumn;
   SmallVector<int64_t> columnOffsets;
   /// Slope and value at the first column, once a row or once.
   DenseMap<Operation *, SmallVector<std::pair<Value, Value>>> ramps;

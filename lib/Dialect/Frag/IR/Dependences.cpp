@@ -2,6 +2,8 @@
 
 #include "attn/Dialect/Frag/IR/Dependences.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
 using namespace mlir;
 using namespace attn::frag;
 
@@ -15,6 +17,8 @@ Dependences::Dependences(MapOp map) {
                 : i == numInputs + 1 ? Dependence::Col
                                      : Dependence::Row;
   }
+  if (map.hasTile())
+    column = body.getArguments().back();
   for (Operation &op : body)
     for (Value result : op.getResults())
       bits[result] = of(&op);
@@ -27,4 +31,20 @@ unsigned Dependences::of(Operation *op) const {
       depends |= of(operand);
   });
   return depends;
+}
+
+math::FmaOp Dependences::asRamp(Operation *op) const {
+  auto fma = dyn_cast<math::FmaOp>(op);
+  if (!fma || !isOfRow(fma.getA()) || !isOfRow(fma.getC()))
+    return {};
+  auto position = fma.getB().getDefiningOp<arith::SIToFPOp>();
+  return position && position.getIn() == column ? fma : math::FmaOp();
+}
+
+bool Dependences::isRampPosition(Operation *op) const {
+  return isa<arith::SIToFPOp>(op) && op->getOperand(0) == column &&
+         llvm::all_of(op->getUsers(), [&](Operation *user) {
+           math::FmaOp ramp = asRamp(user);
+           return ramp && ramp.getB() == op->getResult(0);
+         });
 }

@@ -13,6 +13,7 @@
 #define ATTN_DIALECT_FRAG_IR_DEPENDENCES_H
 
 #include "attn/Dialect/Frag/IR/Frag.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 
 namespace attn::frag {
 
@@ -30,8 +31,15 @@ public:
     return !(of(value) & (Col | Element));
   }
 
+  /// base + slope * float(column) with a slope and a base of the row: the value at
+  /// a thread's first column plus slope times a constant.  Null if it is none.
+  mlir::math::FmaOp asRamp(mlir::Operation *op) const;
+  /// float(column) that ramps alone need: nothing computes it for each element.
+  bool isRampPosition(mlir::Operation *op) const;
+
 private:
   llvm::DenseMap<mlir::Value, unsigned> bits;
+  mlir::Value column; ///< null without a tile
 };
 
 } // namespace attn::frag
