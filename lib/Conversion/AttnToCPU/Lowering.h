@@ -126,7 +126,8 @@ private:
   bool diesIn(Value v, Operation *op);
   void copy(const Buffer &from, const Buffer &to);
   void fill(const Buffer &buffer, float value);
-  Buffer &buffer(Value v);
+  /// By value: the map moves its entries when it grows.
+  Buffer buffer(Value v) const;
   Value address(const Buffer &buffer, Value floats = nullptr); // i64 index
   Value rowAddress(const Buffer &buffer, Value row);
   Value elementAddress(const Buffer &buffer, Value row, Value col);

@@ -45,12 +45,13 @@ bool KernelLowering::diesIn(Value v, Operation *op) {
 }
 
 Buffer KernelLowering::resultBuffer(Operation *op, Value result, Value reuse) {
-  if (reuse && diesIn(reuse, op))
-    return buffers[result] = buffer(reuse);
-  return buffers[result] = allocateFor(result.getType());
+  Buffer own = reuse && diesIn(reuse, op) ? buffer(reuse)
+                                          : allocateFor(result.getType());
+  buffers[result] = own;
+  return own;
 }
 
-Buffer &KernelLowering::buffer(Value v) {
+Buffer KernelLowering::buffer(Value v) const {
   auto it = buffers.find(v);
   assert(it != buffers.end() && "tile without a buffer");
   return it->second;
