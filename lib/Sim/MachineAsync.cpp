@@ -113,7 +113,7 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
     }
     const char *source =
         reinterpret_cast<const char *>(map.base) + element * bytes;
-    for (unsigned col = 0; col < swizzle.getCols(); col += 16 / bytes)
+    for (unsigned col = 0; col < swizzle.storedCols(); col += 16 / bytes)
       chunks.push_back(
           {inside && col < map.extent[0] ? source + col * bytes : nullptr,
            base + swizzle.byteOffset(unsigned(first) + row, col)});

@@ -45,6 +45,7 @@ static LogicalResult startCopy(frag::CpAsyncOp op, Warp &warp) {
   layout::Swizzle swizzle = frag::swizzleOf(ring.type);
   unsigned bytes = swizzle.getElementBytes();
   unsigned chunks = ring.type.getCols() * bytes / 16;
+  unsigned has = op.getMemoryCols() * bytes / 16;
   unsigned threads = warp.groupWarps * layout::warpSize;
   unsigned own = warp.inGroup() * layout::warpSize;
   const char *base =
@@ -79,7 +80,8 @@ static LogicalResult startCopy(frag::CpAsyncOp op, Warp &warp) {
       size_t to = target + swizzle.byteOffset(unsigned(row), at * 16 / bytes);
       if (failed(machine.write(warp, op, to, 16, by)))
         return failure();
-      Chunk copy{source ? source + size_t(at) * 16 : nullptr, to};
+      bool inMemory = source && at < has;
+      Chunk copy{inMemory ? source + size_t(at) * 16 : nullptr, to};
       std::memset(warp.cta.smem.data() + to, 0xff, 16);
       if (machine.coin())
         land(warp.cta, copy);

@@ -10,7 +10,8 @@
 // C must be a power of two: other rows are cut into pieces, 12 chunks into 8 and 4.
 //
 // Rows that are not valid copy 0 bytes and are filled with zeros; nothing is
-// read then, so their source may lie anywhere.
+// read then, so their source may lie anywhere.  So are chunks behind the columns
+// that memory has.
 //
 // A thread's rows are a fixed distance apart.  Where the row's offset is affine in
 // the row, which is seen from the region, each address is the one before plus the
@@ -109,6 +110,13 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
     Value chunk = e.add(e.bitAnd(piece.thread, piece.chunks - 1), piece.chunk);
     Value firstRow = e.shr(piece.thread, llvm::Log2_32(piece.chunks));
     Value col = e.extend(e.mul(chunk, chunkBytes / bytesOf(element)));
+    // Whether memory has the thread's chunk; null if it has all of the piece.
+    Value inMemory;
+    unsigned has = op.getMemoryCols() * bytesOf(element) / chunkBytes;
+    if (piece.chunk + piece.chunks > has)
+      inMemory = arith::CmpIOp::create(rewriter, op.getLoc(),
+                                       arith::CmpIPredicate::ult, chunk,
+                                       e.i32(has));
     // The row's bits that the swizzle looks at repeat every 8 rows.
     bool sameChunk = swizzle.xorRowMask() == 0 || step % 8 == 0;
     Value first =
@@ -137,6 +145,9 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
           sameChunk
               ? e.advance(first, int64_t(i) * step * swizzle.rowPitchBytes())
               : e.advance(piece.slot, chunkAddress(e, swizzle, row, chunk));
+      if (inMemory)
+        valid =
+            arith::AndIOp::create(rewriter, op.getLoc(), valid, inMemory);
       Value bytes = arith::SelectOp::create(rewriter, op.getLoc(), valid,
                                             e.i32(chunkBytes), e.i32(0));
       NVVM::CpAsyncOp::create(rewriter, op.getLoc(), target,

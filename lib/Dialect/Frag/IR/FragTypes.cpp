@@ -314,7 +314,7 @@ int64_t TmapType::getBoxBytes() const {
 }
 
 int64_t RingType::getSlotBytes() const {
-  return int64_t(getRows()) * getCols() * bytesOf(getElement());
+  return swizzleOf(*this).bytes();
 }
 
 //===----------------------------------------------------------------------===//
