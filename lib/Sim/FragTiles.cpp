@@ -268,9 +268,8 @@ static LogicalResult runMemory(Operation *op, Interp &interp) {
     auto type = store.getTile().getType();
     auto element = fragElement(type.getElement());
     return forElements(store, type, interp, [&](char *address, size_t at) {
-                         oracle::storeElement(element, address, 0,
-                                              tile.data[at]);
-                       });
+      oracle::storeElement(element, address, 0, tile.data[at]);
+    });
   }
   if (auto load = dyn_cast<frag::LoadVecOp>(op)) {
     auto type = load.getResult().getType();

@@ -156,7 +156,7 @@ static LogicalResult startProduct(frag::WgmmaOp op, Warp &warp) {
   auto ring = interp.get(op.getRing()).share<FragRing>();
   frag::RingType ringType = ring->type;
   size_t base = slotBase(*ring, slotOf(interp.getInt(op.getPos())));
-  if (failed(machine.read(warp, op, base, ringType.getSlotBytes(), by)))
+  if (failed(readOperandB(warp, op, ringType, base, by)))
     return failure();
 
   frag::InflightType inflight = op.getResult().getType();

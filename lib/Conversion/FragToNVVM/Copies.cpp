@@ -114,9 +114,8 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
     Value inMemory;
     unsigned has = op.getMemoryCols() * bytesOf(element) / chunkBytes;
     if (piece.chunk + piece.chunks > has)
-      inMemory = arith::CmpIOp::create(rewriter, op.getLoc(),
-                                       arith::CmpIPredicate::ult, chunk,
-                                       e.i32(has));
+      inMemory = arith::CmpIOp::create(
+          rewriter, op.getLoc(), arith::CmpIPredicate::ult, chunk, e.i32(has));
     // The row's bits that the swizzle looks at repeat every 8 rows.
     bool sameChunk = swizzle.xorRowMask() == 0 || step % 8 == 0;
     Value first =
@@ -146,8 +145,7 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
               ? e.advance(first, int64_t(i) * step * swizzle.rowPitchBytes())
               : e.advance(piece.slot, chunkAddress(e, swizzle, row, chunk));
       if (inMemory)
-        valid =
-            arith::AndIOp::create(rewriter, op.getLoc(), valid, inMemory);
+        valid = arith::AndIOp::create(rewriter, op.getLoc(), valid, inMemory);
       Value bytes = arith::SelectOp::create(rewriter, op.getLoc(), valid,
                                             e.i32(chunkBytes), e.i32(0));
       NVVM::CpAsyncOp::create(rewriter, op.getLoc(), target,
@@ -185,9 +183,8 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
         slope = of[0] ? of[0] : of[1];
       else if (isa<arith::MulIOp>(nested) && !(of[0] && of[1]) &&
                nested.getResult(0).getType().isInteger(64))
-        slope =
-            arith::MulIOp::create(e.b, e.loc, of[0] ? of[0] : operands[0],
-                                  of[1] ? of[1] : operands[1]);
+        slope = arith::MulIOp::create(e.b, e.loc, of[0] ? of[0] : operands[0],
+                                      of[1] ? of[1] : operands[1]);
       else if (!isa<arith::CmpIOp>(nested))
         return {};
       else

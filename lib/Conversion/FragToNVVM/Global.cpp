@@ -175,8 +175,9 @@ struct LoadLowering : OpConversionPattern<LoadOp> {
         }
         scf::YieldOp::create(rewriter, op.getLoc(), loaded);
         rewriter.setInsertionPointToStart(&branch.getElseRegion().front());
-        scf::YieldOp::create(rewriter, op.getLoc(),
-                             SmallVector<Value>(types.size(), e.zero(wordType)));
+        scf::YieldOp::create(
+            rewriter, op.getLoc(),
+            SmallVector<Value>(types.size(), e.zero(wordType)));
         for (auto [i, reg] : llvm::enumerate(regs))
           for (unsigned word = 0; word < words; ++word)
             results[0][reg / perWord + word] =
@@ -193,10 +194,9 @@ struct LoadLowering : OpConversionPattern<LoadOp> {
             results[0][reg / perWord + word] = e.zero(wordType);
           continue;
         }
-        Value wanted =
-            arith::AndIOp::create(rewriter, op.getLoc(),
-                                  Value(adaptor.getMask()[slot]),
-                                  memory.thisLane(reg));
+        Value wanted = arith::AndIOp::create(rewriter, op.getLoc(),
+                                             Value(adaptor.getMask()[slot]),
+                                             memory.thisLane(reg));
         load(reg, wanted);
       }
       if (!whole.empty())

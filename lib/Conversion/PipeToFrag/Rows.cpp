@@ -169,8 +169,7 @@ IntegerAttr KernelLowering::memoryCols(int32_t cols, int32_t held) {
 frag::RegType KernelLowering::regType(int32_t rows, int32_t cols, Type element,
                                       Holding holding) {
   std::string error;
-  unsigned granule =
-      layout::findAtom(layoutName(holding).str(), error)->cols;
+  unsigned granule = layout::findAtom(layoutName(holding).str(), error)->cols;
   if (role.unit != Unit::None)
     granule = std::max(granule, layout::productGranule);
   cols = int32_t(llvm::alignTo(cols, granule));

@@ -135,11 +135,10 @@ LogicalResult KernelLowering::convert(LoadPartialOp op) {
     return failure();
   int32_t cols = op.getTile().getType().getCols();
   auto [offsets, live] = slotOffsets(rows, slot, cols, loc);
-  mapping.map(
-      op.getTile(),
-      frag::LoadOp::create(
-          b, loc, type, param("partial_o", ptr), offsets, live,
-          memoryCols(cols, cast<frag::RegType>(type).getCols())));
+  mapping.map(op.getTile(),
+              frag::LoadOp::create(
+                  b, loc, type, param("partial_o", ptr), offsets, live,
+                  memoryCols(cols, cast<frag::RegType>(type).getCols())));
   if (!op.getRowLse())
     return success();
   Type vec = vecType(rows.rows, b.getF32Type());

@@ -160,7 +160,7 @@ TEST(Swizzle, LastPanelNeedNotBeFull) {
 TEST(Swizzle, TightestPanels) {
   EXPECT_EQ(Swizzle::tightest(256), 128u);
   EXPECT_EQ(Swizzle::tightest(192), 64u);
-  EXPECT_EQ(Swizzle::tightest(160), 64u); // room for 192, not for 256
+  EXPECT_EQ(Swizzle::tightest(160), 64u);  // room for 192, not for 256
   EXPECT_EQ(Swizzle::tightest(224), 128u); // room for 256 either way
   EXPECT_EQ(Swizzle::tightest(96), 128u);
   EXPECT_EQ(Swizzle::tightest(32), 64u);

@@ -106,10 +106,9 @@ LogicalResult Verifier::checkTensor(attn::TensorType type) {
 LogicalResult Verifier::checkDim(StringRef what, int32_t dim) {
   int32_t most = target.isGpu() ? gpuMaxDim : cpuMaxDim;
   if (dim % dimGranule != 0 || dim > most)
-    return kernel.emitOpError()
-           << what << " " << dim << " is not built for " << name
-           << " (built: multiples of " << dimGranule << " up to " << most
-           << ")";
+    return kernel.emitOpError() << what << " " << dim << " is not built for "
+                                << name << " (built: multiples of "
+                                << dimGranule << " up to " << most << ")";
   return success();
 }
 

@@ -619,7 +619,8 @@ static LogicalResult verifyVecAccess(Operation *op, VecType vec, PtrType base,
 }
 
 LogicalResult LoadOp::verify() {
-  if (failed(verifyMemoryCols(*this, getCols(), getResult().getType().getCols())))
+  if (failed(
+          verifyMemoryCols(*this, getCols(), getResult().getType().getCols())))
     return failure();
   return verifyTileAccess(*this, getResult().getType(), getBase().getType(),
                           getOffsets().getType(), getMask().getType());
