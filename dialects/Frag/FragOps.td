@@ -230,7 +230,8 @@ def Frag_QuadTransposeOp : Frag_Op<"quad_transpose", [Pure]> {
   let summary = "accumulator layout to eight neighbouring columns a lane";
   let description = [{
     The one layout change: 16-bit `mma_c` or `wgmma_c` to `quad16`.  Elements move
-    between the four lanes of a row only, so row vectors stay as they are.
+    between the four lanes of a row only, so row vectors stay as they are.  The
+    result has the next multiple of 32 columns; those that it has more are 0.
   }];
   let arguments = (ins Frag_RegType:$tile);
   let results = (outs Frag_RegType:$result);
@@ -244,16 +245,20 @@ def Frag_QuadTransposeOp : Frag_Op<"quad_transpose", [Pure]> {
 
 def Frag_LoadOp : Frag_Op<"load"> {
   let summary = "element (r, c) = base[offsets(r) + c]; rows off the mask give 0";
-  let arguments = (ins Frag_PtrType:$base, Frag_VecType:$offsets, Frag_VecType:$mask);
+  let description = "With `cols` memory has fewer columns than the tile; those behind are 0.";
+  let arguments = (ins Frag_PtrType:$base, Frag_VecType:$offsets, Frag_VecType:$mask,
+                       OptionalAttr<I32Attr>:$cols);
   let results = (outs Frag_RegType:$result);
-  let assemblyFormat = "$base `,` $offsets `,` $mask attr-dict `:` type($base) `,` type($offsets) `,` type($mask) `->` type($result)";
+  let assemblyFormat = "$base `,` $offsets `,` $mask (`cols` $cols^)? attr-dict `:` type($base) `,` type($offsets) `,` type($mask) `->` type($result)";
   let hasVerifier = 1;
 }
 
 def Frag_StoreOp : Frag_Op<"store"> {
   let summary = "base[offsets(r) + c] = element (r, c) for rows of the mask";
-  let arguments = (ins Frag_RegType:$tile, Frag_PtrType:$base, Frag_VecType:$offsets, Frag_VecType:$mask);
-  let assemblyFormat = "$tile `,` $base `,` $offsets `,` $mask attr-dict `:` type($tile) `,` type($base) `,` type($offsets) `,` type($mask)";
+  let description = "With `cols` only the first columns are stored.";
+  let arguments = (ins Frag_RegType:$tile, Frag_PtrType:$base, Frag_VecType:$offsets, Frag_VecType:$mask,
+                       OptionalAttr<I32Attr>:$cols);
+  let assemblyFormat = "$tile `,` $base `,` $offsets `,` $mask (`cols` $cols^)? attr-dict `:` type($tile) `,` type($base) `,` type($offsets) `,` type($mask)";
   let hasVerifier = 1;
 }
 

@@ -36,7 +36,8 @@ def Frag_CpAsyncOp : Frag_Op<"cp_async", [SingleBlock]> {
   let description = [{
     The region maps a row of the slot to (element offset from the base, valid);
     rows that are not valid become 0 and are not read.  16-byte copies: offsets
-    are multiples of 16 bytes.
+    are multiples of 16 bytes.  With `cols` a row in memory has fewer columns than
+    the ring, and those behind become 0.
 
     ```
     frag.cp_async %base into %ring[%pos] row (%r) : ... {
@@ -45,12 +46,18 @@ def Frag_CpAsyncOp : Frag_Op<"cp_async", [SingleBlock]> {
     }
     ```
   }];
-  let arguments = (ins Frag_PtrType:$base, Frag_RingType:$ring, Frag_PosType:$pos);
+  let arguments = (ins Frag_PtrType:$base, Frag_RingType:$ring, Frag_PosType:$pos,
+                       OptionalAttr<I32Attr>:$cols);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Columns that a row has in memory.
+    int32_t getMemoryCols() { return int32_t(getCols().value_or(uint32_t(getRing().getType().getCols()))); }
+  }];
   let builders = [OpBuilder<(ins "::mlir::Value":$base, "::mlir::Value":$ring, "::mlir::Value":$pos,
+    "::mlir::IntegerAttr":$cols,
     "::llvm::function_ref<void(::mlir::OpBuilder &, ::mlir::Location, ::mlir::Value)>":$body)>];
 }
 

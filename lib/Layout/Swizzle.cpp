@@ -22,11 +22,10 @@ std::optional<Swizzle> Swizzle::make(unsigned rows, unsigned cols,
     return std::nullopt;
   }
   uint64_t rowBytes = static_cast<uint64_t>(cols) * elementBytes;
-  unsigned panel = swizzle ? swizzle : chunkBytes;
-  if (rowBytes == 0 || rowBytes % panel != 0) {
-    error = "swizzle of " + std::to_string(swizzle) +
-            " bytes needs rows of a multiple of " + std::to_string(panel) +
-            " bytes but a row has " + std::to_string(rowBytes);
+  if (rowBytes == 0 || rowBytes % chunkBytes != 0) {
+    error = "shared tile needs rows of a multiple of " +
+            std::to_string(chunkBytes) + " bytes but a row has " +
+            std::to_string(rowBytes);
     return std::nullopt;
   }
   constexpr uint64_t limit = 1u << 30;
@@ -46,11 +45,11 @@ std::optional<Swizzle> Swizzle::make(unsigned rows, unsigned cols,
   return s;
 }
 
-unsigned Swizzle::widest(unsigned rowBytes) {
-  for (unsigned swizzle : {128u, 64u, 32u})
-    if (rowBytes != 0 && rowBytes % swizzle == 0)
-      return swizzle;
-  return 0;
+unsigned Swizzle::tightest(unsigned rowBytes) {
+  auto empty = [&](unsigned swizzle) {
+    return (swizzle - rowBytes % swizzle) % swizzle;
+  };
+  return empty(64) < empty(128) ? 64 : 128;
 }
 
 unsigned Swizzle::xorRowShift() const {
@@ -66,7 +65,7 @@ unsigned Swizzle::xorRowShift() const {
 }
 
 unsigned Swizzle::byteOffset(unsigned row, unsigned col) const {
-  assert(row < rows && col < cols);
+  assert(row < rows && col < storedCols());
   unsigned panel = col / panelCols();
   unsigned linear = row * rowPitch + col % panelCols() * elementBytes;
   unsigned chunk = (row >> xorRowShift()) & xorRowMask();

@@ -20,6 +20,7 @@
 #include "Shapes.h"
 #include "Wgmma.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
+#include "attn/Layout/Padding.h"
 #include "attn/Schedule/Schedule.h"
 
 #include "mlir/IR/Builders.h"
@@ -57,6 +58,16 @@ bool ProblemFacts::of(KernelOp kernel, ProblemFacts &facts,
   if (HookOp hook = variant.getHook(HookKind::Score))
     facts.scoreWork = elementWorkOf(hook);
   return true;
+}
+
+int32_t ProblemFacts::columns() const {
+  auto type = query;
+  return int32_t(layout::productColumns(type.getDim()));
+}
+
+int32_t ProblemFacts::valueColumns() const {
+  auto type = value;
+  return int32_t(layout::productColumns(type.getDim()));
 }
 
 /// Packing reads K and V once for a whole group of heads; a tile holds whole
@@ -115,7 +126,7 @@ static pipe::ScheduleAttr twoRoles(Builder &builder, const ProblemFacts &facts,
                        {"pv", text("mma")},
                        {"qk", text("mma")}}),
       /*atoms=*/
-      dictOf(builder, {{"pv", text(wgmmaAtom(facts.value.getDim()))},
+      dictOf(builder, {{"pv", text(wgmmaAtom(facts.valueColumns()))},
                        {"qk", text(wgmmaAtom(shape.tileK))}}),
       /*channels=*/
       dictOf(builder, {{"k", number(shape.depth)},
@@ -179,7 +190,7 @@ ScheduleChoices attn::chooseSchedules(const ProblemFacts &facts,
     for (const auto &shape : shapes.measured)
       add(choices.measured, candidate(shape));
   };
-  int32_t dim = facts.query.getDim(), valueDim = facts.value.getDim();
+  int32_t dim = facts.columns(), valueDim = facts.valueColumns();
   if (target.has(Feature::Wgmma)) {
     addShapes(roleShapesOf(dim, valueDim, facts.hasMaskHook),
               [&](const RoleShape &shape) {

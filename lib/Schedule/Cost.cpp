@@ -59,9 +59,10 @@ ItemCost attn::costOf(const ProblemFacts &facts, ScheduleAttr schedule,
   // Without measured numbers: what the planner's balance needs, in keys.
   if (!target.isGpu())
     return {1.0f, 1.0f};
-  int32_t dim = std::max(facts.query.getDim(), facts.value.getDim());
+  // Padding is computed too, but not copied.
+  int32_t dim = std::max(facts.columns(), facts.valueColumns());
   float flops = 2.0f * float(schedule.getTileQ()) *
-                float(facts.query.getDim() + facts.value.getDim());
+                float(facts.columns() + facts.valueColumns());
   if (!target.has(Feature::Wgmma)) {
     float bytes = 2.0f * float(facts.query.getDim() + facts.value.getDim());
     return {sharedRowCycles * float(dim),

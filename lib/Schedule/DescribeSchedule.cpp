@@ -3,6 +3,8 @@
 //   2 x 64 rows x 128 keys, frozen reference, dynamic order, 2 stages; 196960
 //   bytes of shared memory; because head dim 128, masked
 //
+//   .. because head dim 72 (padded to 80: 11 % more products), no mask
+//
 //===----------------------------------------------------------------------===//
 
 #include "attn/Dialect/Pipe/IR/Pipe.h"
@@ -12,6 +14,20 @@
 
 using namespace mlir;
 using namespace attn;
+
+/// " (padded to 80: 11 % more products)", if products have more columns.
+static void describePadding(const ProblemFacts &facts, llvm::raw_ostream &os) {
+  int32_t query = facts.query.getDim(), value = facts.value.getDim();
+  int32_t columns = facts.columns(), valueColumns = facts.valueColumns();
+  int32_t more = columns + valueColumns - query - value;
+  if (!more)
+    return;
+  os << " (padded to " << columns;
+  if (value != query)
+    os << " and " << valueColumns;
+  os << ": " << (100 * more + (query + value) / 2) / (query + value)
+     << " % more products)";
+}
 
 std::string attn::describeSchedule(const ProblemFacts &facts,
                                    ScheduleAttr schedule,
@@ -50,6 +66,8 @@ std::string attn::describeSchedule(const ProblemFacts &facts,
   os << "; because head dim " << facts.query.getDim();
   if (facts.value.getDim() != facts.query.getDim())
     os << " and " << facts.value.getDim();
+  if (pipe)
+    describePadding(facts, os);
   os << (facts.hasMaskHook ? ", masked" : ", no mask");
   if (uint64_t held = resourcesOf(facts, schedule).hookRegisters)
     os << ", hooks hold " << held << " registers";

@@ -68,7 +68,7 @@ int32_t attn::chooseExp2Share(const ProblemFacts &facts,
   if (!sm || facts.normaliser != Normaliser::Softmax)
     return 0;
   double flops =
-      2.0 * 32 * (facts.query.getDim() + facts.value.getDim()); // of a warp
+      2.0 * 32 * (facts.columns() + facts.valueColumns()); // of a warp
   double tensor = target.has(Feature::Wgmma)
                       ? flops / (sm->tensorFlops / sm->quadrants)
                       : flops / 4096 * sm->mma;
@@ -77,7 +77,7 @@ int32_t attn::chooseExp2Share(const ProblemFacts &facts,
     double moved = double(share) / exp2fma::period;
     double mufu = facts.scoreWork.mufu + 1 - moved;
     double others =
-        facts.scoreWork.other + scale + 2.5 + loopWork(facts.query.getDim());
+        facts.scoreWork.other + scale + 2.5 + loopWork(facts.columns());
     double issue = mufu + others + moved * (exp2fma::fmaOps + exp2fma::aluOps);
     // Most of it is FMA, which takes two clocks on some targets.
     double units[] = {tensor, mufu * sm->mufu,

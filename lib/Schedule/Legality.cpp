@@ -187,7 +187,7 @@ bool Checker::rolesThemselves(pipe::RoleAttr load, pipe::RoleAttr compute) {
 /// An atom's name holds its columns: they follow from the tile.
 bool Checker::atoms(pipe::ScheduleAttr pipe) {
   std::pair<StringRef, int32_t> products[] = {{"qk", s.getTileK()},
-                                              {"pv", facts.value.getDim()}};
+                                              {"pv", facts.valueColumns()}};
   for (auto [op, columns] : products)
     if (pipe.getAtom(op) != wgmmaAtom(columns))
       return refuse("atoms." + op + " is " + pipe.getAtom(op) +

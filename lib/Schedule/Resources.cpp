@@ -8,6 +8,9 @@
 //              sum                 98304                Q (16 bit)        32
 //                                                       the rest          40
 //
+// Columns are padded ones: head dim 72 has 80 in products, and in shared memory
+// 96, panels of 32.
+//
 // With roles S, P and O are those of the computing threads, Q stays in shared
 // memory, each slot has two barriers, and a role of one warp is launched as a
 // whole warpgroup:
@@ -23,6 +26,7 @@
 #include "Shapes.h"
 #include "Wgmma.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
+#include "attn/Layout/Swizzle.h"
 #include "attn/Schedule/Schedule.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -32,6 +36,11 @@ using namespace attn;
 
 static uint64_t bytesOf(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
+}
+
+/// What a row takes in shared memory, which is whole panels.
+static uint64_t rowBytes(uint64_t bytes) {
+  return llvm::alignTo(bytes, layout::Swizzle::tightest(unsigned(bytes)));
 }
 
 Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
@@ -55,11 +64,12 @@ Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
     r.registersSet += threads * role.getRegs();
   }
   uint64_t tileQ = schedule.getTileQ(), tileK = schedule.getTileK();
-  uint64_t dim = facts.query.getDim(), valueDim = facts.value.getDim();
+  uint64_t dim = facts.columns(), valueDim = facts.valueColumns();
   uint64_t in = bytesOf(facts.query.getElement());
-  r.sharedBytes = tileQ * dim * in * pipe.getDepth("q") +
-                  tileK * dim * in * pipe.getDepth("k") +
-                  tileK * valueDim * in * pipe.getDepth("v");
+  uint64_t row = rowBytes(dim * in);
+  r.sharedBytes = tileQ * row * pipe.getDepth("q") +
+                  tileK * row * pipe.getDepth("k") +
+                  tileK * rowBytes(valueDim * in) * pipe.getDepth("v");
   if (roles)
     for (StringRef channel : {"q", "k", "v", "work", "verdict"})
       r.sharedBytes += 16 * uint64_t(pipe.getDepth(channel));

@@ -30,7 +30,7 @@ void FragState::barrier() {
       for (unsigned col = 0; col < swizzle.getCols(); col += step) {
         uint8_t *to =
             smem.data() + row.target + swizzle.byteOffset(row.row, col);
-        if (row.source)
+        if (row.source && col < copy.memoryCols)
           std::memcpy(to, row.source + size_t(col) * bytes, 16);
         else
           std::memset(to, 0, 16);
@@ -74,6 +74,7 @@ static LogicalResult startCopy(frag::CpAsyncOp op, Interp &interp) {
   Copy copy;
   copy.ring = ring;
   copy.slot = slot;
+  copy.memoryCols = op.getMemoryCols();
   size_t target = slotBase(*ring, slot);
   int64_t bytes = frag::bytesOf(ring->type.getElement());
   const char *base =

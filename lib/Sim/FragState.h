@@ -75,6 +75,7 @@ struct RowCopy {
 struct Copy {
   std::shared_ptr<FragRing> ring;
   int32_t slot = 0;
+  unsigned memoryCols = 0; ///< columns behind become 0
   std::vector<RowCopy> rows;
 };
 

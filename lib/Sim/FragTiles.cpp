@@ -178,23 +178,24 @@ static void reduceRow(frag::ReduceRowOp op, Interp &interp) {
 // Global memory
 //===----------------------------------------------------------------------===//
 
-/// Calls fn(element address, tile index) for each element of the mask's rows.
-template <class Fn>
-static LogicalResult forElements(Operation *op, frag::RegType type,
-                                 mlir::Value base, mlir::Value offsets,
-                                 mlir::Value mask, Interp &interp, Fn fn) {
+/// Calls fn(element address, tile index) for each element of the mask's rows
+/// and memory's columns.
+template <class Op, class Fn>
+static LogicalResult forElements(Op op, frag::RegType type, Interp &interp,
+                                 Fn fn) {
   FragState &state = interp.state<FragState>();
   const TileShape shape = state.shapeOf(type);
-  bool write = isa<frag::StoreOp>(op);
-  const FragVec &offset = interp.get<FragVec>(offsets);
-  const FragVec &live = interp.get<FragVec>(mask);
-  char *memory = reinterpret_cast<char *>(interp.getInt(base));
+  bool write = std::is_same_v<Op, frag::StoreOp>;
+  const FragVec &offset = interp.get<FragVec>(op.getOffsets());
+  const FragVec &live = interp.get<FragVec>(op.getMask());
+  char *memory = reinterpret_cast<char *>(interp.getInt(op.getBase()));
+  int32_t cols = int32_t(op.getCols().value_or(type.getCols()));
   unsigned bytes = frag::bytesOf(type.getElement());
   for (unsigned t = 0; t < shape.threads; ++t)
     for (unsigned r = 0; r < shape.regs; ++r) {
       size_t at = size_t(t) * shape.regs + r;
       size_t row = size_t(t) * shape.rows + shape.slot[r];
-      if (!live.data[row].i)
+      if (!live.data[row].i || int32_t(shape.col[at]) >= cols)
         continue;
       if (!memory)
         return interp.fail(op, "goes through a null pointer");
@@ -255,8 +256,7 @@ static LogicalResult runMemory(Operation *op, Interp &interp) {
     auto tile = newTile(interp.state<FragState>().shapeOf(type));
     auto element = fragElement(type.getElement());
     if (failed(forElements(
-            op, type, load.getBase(), load.getOffsets(), load.getMask(), interp,
-            [&](const char *address, size_t at) {
+            load, type, interp, [&](const char *address, size_t at) {
               tile->data[at] = oracle::loadElement(element, address, 0);
             })))
       return failure();
@@ -267,11 +267,9 @@ static LogicalResult runMemory(Operation *op, Interp &interp) {
     const FragTile &tile = interp.get<FragTile>(store.getTile());
     auto type = store.getTile().getType();
     auto element = fragElement(type.getElement());
-    return forElements(op, type, store.getBase(), store.getOffsets(),
-                       store.getMask(), interp, [&](char *address, size_t at) {
-                         oracle::storeElement(element, address, 0,
-                                              tile.data[at]);
-                       });
+    return forElements(store, type, interp, [&](char *address, size_t at) {
+      oracle::storeElement(element, address, 0, tile.data[at]);
+    });
   }
   if (auto load = dyn_cast<frag::LoadVecOp>(op)) {
     auto type = load.getResult().getType();

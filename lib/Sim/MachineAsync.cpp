@@ -113,7 +113,7 @@ static LogicalResult loadTile(frag::TmaLoadOp op, Warp &warp) {
     }
     const char *source =
         reinterpret_cast<const char *>(map.base) + element * bytes;
-    for (unsigned col = 0; col < swizzle.getCols(); col += 16 / bytes)
+    for (unsigned col = 0; col < swizzle.storedCols(); col += 16 / bytes)
       chunks.push_back(
           {inside && col < map.extent[0] ? source + col * bytes : nullptr,
            base + swizzle.byteOffset(unsigned(first) + row, col)});
@@ -156,7 +156,7 @@ static LogicalResult startProduct(frag::WgmmaOp op, Warp &warp) {
   auto ring = interp.get(op.getRing()).share<FragRing>();
   frag::RingType ringType = ring->type;
   size_t base = slotBase(*ring, slotOf(interp.getInt(op.getPos())));
-  if (failed(machine.read(warp, op, base, ringType.getSlotBytes(), by)))
+  if (failed(readOperandB(warp, op, ringType, base, by)))
     return failure();
 
   frag::InflightType inflight = op.getResult().getType();

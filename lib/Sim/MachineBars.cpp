@@ -354,7 +354,7 @@ static LogicalResult zeroRows(frag::ZeroRowsOp op, Warp &warp) {
   int64_t first = std::max<int64_t>(0, warp.interp->getInt(op.getFirst()));
   layout::Swizzle swizzle = frag::swizzleOf(ring.type);
   unsigned bytes = swizzle.getElementBytes();
-  unsigned chunks = swizzle.getCols() * bytes / 16;
+  unsigned chunks = swizzle.storedCols() * bytes / 16;
   size_t base = slotBase(ring, slot);
   unsigned threads = warp.groupWarps * layout::warpSize;
   Access by = warp.lanesAccess(op);

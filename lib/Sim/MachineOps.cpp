@@ -45,6 +45,7 @@ static LogicalResult startCopy(frag::CpAsyncOp op, Warp &warp) {
   layout::Swizzle swizzle = frag::swizzleOf(ring.type);
   unsigned bytes = swizzle.getElementBytes();
   unsigned chunks = ring.type.getCols() * bytes / 16;
+  unsigned has = op.getMemoryCols() * bytes / 16;
   unsigned threads = warp.groupWarps * layout::warpSize;
   unsigned own = warp.inGroup() * layout::warpSize;
   const char *base =
@@ -79,7 +80,8 @@ static LogicalResult startCopy(frag::CpAsyncOp op, Warp &warp) {
       size_t to = target + swizzle.byteOffset(unsigned(row), at * 16 / bytes);
       if (failed(machine.write(warp, op, to, 16, by)))
         return failure();
-      Chunk copy{source ? source + size_t(at) * 16 : nullptr, to};
+      bool inMemory = source && at < has;
+      Chunk copy{inMemory ? source + size_t(at) * 16 : nullptr, to};
       std::memset(warp.cta.smem.data() + to, 0xff, 16);
       if (machine.coin())
         land(warp.cta, copy);
@@ -197,13 +199,30 @@ attn::sim::multiply(Warp &warp, Type element, unsigned k, FillA fillA,
   return tile;
 }
 
+LogicalResult attn::sim::readOperandB(Warp &warp, Operation *op,
+                                      frag::RingType ring, size_t base,
+                                      const Access &by) {
+  layout::Swizzle swizzle = frag::swizzleOf(ring);
+  unsigned full = swizzle.getCols() / swizzle.panelCols();
+  if (full && failed(warp.machine.read(
+                  warp, op, base, size_t(full) * swizzle.panelBytes(), by)))
+    return failure();
+  constexpr unsigned granule = 16;
+  for (unsigned row = 0; row < swizzle.getRows(); ++row)
+    for (unsigned col = full * swizzle.panelCols(); col < swizzle.getCols();
+         col += granule / swizzle.getElementBytes())
+      if (failed(warp.machine.read(
+              warp, op, base + swizzle.byteOffset(row, col), granule, by)))
+        return failure();
+  return success();
+}
+
 static LogicalResult runMma(frag::MmaOp op, Warp &warp) {
   Machine &machine = warp.machine;
   FragRing &ring = warp.interp->get<FragRing>(op.getRing());
   frag::RingType ringType = ring.type;
   size_t base = slotBase(ring, slotOf(warp.interp->getInt(op.getPos())));
-  if (failed(machine.read(warp, op, base, ringType.getSlotBytes(),
-                          warp.access(op))))
+  if (failed(readOperandB(warp, op, ringType, base, warp.access(op))))
     return failure();
   frag::RegType aType = op.getAFragments();
   std::shared_ptr<FragTile> read;

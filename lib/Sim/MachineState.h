@@ -307,6 +307,12 @@ inline size_t slotBase(const FragRing &ring, int32_t slot) {
   return ring.base + size_t(slot % type.getSlots()) * type.getSlotBytes();
 }
 
+/// A product reads all columns of a slot at `base`; of a last panel that is not
+/// full no more, since a copy need not have written there.
+mlir::LogicalResult readOperandB(Warp &warp, mlir::Operation *op,
+                                 frag::RingType ring, size_t base,
+                                 const Access &by);
+
 /// Any op, in a run without values.  Sets `known` to false for one that has none.
 mlir::LogicalResult runBlankOp(mlir::Operation *op, Warp &warp, bool &known);
 /// Ops that SM80 has too: copies, barriers, ldmatrix, mma, any.

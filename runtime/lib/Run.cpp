@@ -177,6 +177,8 @@ private:
   attnrt_status checkTensors() const {
     const attnrt_kernel_info &k = entry.info;
     uint32_t in = bytesOf(s.element), out = bytesOf(s.output);
+    // Threads of a GPU store up to 16 bytes of a row at once.
+    uint32_t wide = s.threads ? 16 : out;
     bool wantsLse = args.lse.data != nullptr;
     if (wantsLse && k.normaliser == ATTNRT_NO_NORMALISER)
       return fail(ATTNRT_INVALID_ARGUMENT,
@@ -188,7 +190,7 @@ private:
          s.base_align},
         {"v", args.v, k.kv_heads, k.dim_v, plan.kvEnd, in, s.stride_multiple,
          s.base_align},
-        {"o", args.o, k.heads, k.dim_v, plan.qEnd, out, 1, 1},
+        {"o", args.o, k.heads, k.dim_v, plan.qEnd, out, wide / out, wide},
         {"lse", args.lse, k.heads, 1, wantsLse ? plan.qEnd : 0, 4, 1, 1}};
     for (const Use &use : uses)
       ATTNRT_TRY(checkTensor(use));

@@ -68,10 +68,11 @@ class Kernel:
     name        symbol; prefix of all types, so that kernels can share a module
     normaliser  "softmax" or "none"
     element     of query, key and value: f32, f16 or bf16
+    gpu         what GPUs have: head dims up to 256, no vector hooks
     """
 
-    def __init__(self, rng, name, normaliser, element):
-        self.rng, self.name = rng, name
+    def __init__(self, rng, name, normaliser, element, gpu=False):
+        self.rng, self.name, self.gpu = rng, name, gpu
         self.normaliser, self.element = normaliser, element
         self.output = rng.choice([self.element, self.element, "f32"])
         self.storage = rng.choice(["ragged", "ragged", "dense"])
@@ -87,7 +88,7 @@ class Kernel:
 
     def any_dim(self):
         r = self.rng.random()
-        top = 64 if r < 0.6 else 128 if r < 0.92 else 256 if r < 0.98 else 512
+        top = 64 if r < 0.6 else 128 if r < 0.92 else 256 if r < 0.98 or self.gpu else 512
         return 8 * self.rng.randint(1, top // 8)
 
     def fresh(self):
@@ -282,7 +283,7 @@ class Kernel:
         if not none and rng.random() < 0.25:
             self.hook("sink(%b, %h)", lambda body: self.real(body, -3, 3), "f32")
         for kind in ("query", "key", "value", "output"):
-            if rng.random() < 0.06:
+            if not self.gpu and rng.random() < 0.06:
                 self.vector(kind)
 
     def make_text(self):

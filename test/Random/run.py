@@ -2,11 +2,15 @@
 """Random kernels and batches on the CPU target against the oracle.
 
 usage: run.py [--cases=10000] [--seed=1] [--keep=FOLDER] [--attn-run=PROGRAM]
+       run.py --simulate=TARGET [--cases=..] [--seed=..] [--keep=FOLDER] [--attn-sim=PROGRAM]
 
 A group is one file of kernels under one random schedule, compiled by attnc and run by
 attn-run on several random batches with random splits, workers and strides; a case is
 one kernel on one batch.  Each is compared with the f64 oracle row by row, runs twice
 to the same bits, and may touch no byte that is not its own.
+
+With --simulate a case is one kernel of what the GPU target has, lowered with its default
+schedule or a small one, on one small batch: attn-sim runs it at every level.
 
 The same seed gives the same cases.  A group that fails is shown with the command that
 does it again, its file stays in FOLDER.  Exits with 1 if a case fails.
@@ -76,6 +80,46 @@ class Group:
                       *options(rng, 60_000_000 // widest)] for _ in range(BATCHES)]
 
 
+def simulation(seed, folder, target, simulator):
+    """(file, command) of one kernel on a GPU target."""
+    rng = random.Random(seed)
+    source = folder / f"random-{target}-{seed}.mlir"
+    normaliser = "none" if rng.random() < 0.15 else "softmax"
+    kernel = kernels.Kernel(rng, "k", normaliser, rng.choice(["f16", "bf16"]), gpu=True)
+    source.write_text(kernel.text)
+    fields = []
+    if rng.random() < 0.5:
+        fields.append("tile_q=64" + (",roles=all:4" if target == "sm_80" else ""))
+    if rng.random() < 0.5:
+        fields.append(f"tile_k={16 * rng.choice([1, 2, 3])}")
+    if rng.random() < 0.3:
+        fields.append("pack=1")
+    command = [simulator, str(source), f"--target={target}", "--kv-heads=1",
+               f"--batch={kernels.lengths(rng, 4000)}", f"--seed={rng.randrange(1 << 30)}"]
+    if fields:
+        command.append(f"--schedule={','.join(fields)}")
+    if rng.random() < 0.5:
+        command.append(f"--split={rng.choice([16, 32, 48, 64, 100])}")
+    return source, command
+
+
+def simulate(given):
+    """Prints what went wrong and a line of counts; true if nothing did."""
+    wrong = 0
+    for seed in range(given.seed, given.seed + given.cases):
+        source, command = simulation(seed, given.keep, given.simulate, given.attn_sim)
+        stdout, error = run(command, 300)
+        levels = stdout.count(" ok ")
+        if error is None and levels == 4:
+            source.unlink()
+            continue
+        wrong += 1
+        quoted = " ".join(f"'{a}'" if ";" in a else a for a in command)
+        print(f"seed {seed}: {quoted}\n  {stdout}{error or ''}", flush=True)
+    print(f"{given.cases} cases on {given.simulate}, {wrong} wrong")
+    return not wrong
+
+
 def run(command, seconds):
     """(stdout, None) or (stdout, what went wrong)."""
     try:
@@ -101,8 +145,12 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", type=Path, default=Path("random-kernels"))
     parser.add_argument("--attn-run", default="attn-run")
+    parser.add_argument("--simulate", metavar="TARGET")
+    parser.add_argument("--attn-sim", default="attn-sim")
     given = parser.parse_args()
     given.keep.mkdir(parents=True, exist_ok=True)
+    if given.simulate:
+        return 0 if simulate(given) else 1
     begin, done, wrong, rows, seed = time.time(), 0, 0, 0, given.seed
     while done < given.cases:
         group = Group(seed, given.keep, given.attn_run)

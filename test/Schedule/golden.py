@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 import kernels  # noqa: E402
 
-DIMS = [(64, 64), (96, 96), (128, 128), (192, 128), (256, 256)]
+DIMS = [(64, 64), (72, 40), (96, 96), (128, 128), (160, 160), (192, 128), (256, 256)]
 MASKS = ["dense", "causal", "window"]
 TARGETS = ["sm_80", "sm_90a"]
 

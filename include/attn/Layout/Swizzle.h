@@ -9,8 +9,12 @@
 //   128: chunk ^= row & 7        64: chunk ^= (row >> 1) & 3
 //    32: chunk ^= (row >> 2) & 1  0: one panel, plain row-major
 //
-// Invariant: byteOffset is a bijection onto [0, bytes()), and a 16-byte chunk
-// of a row stays together.
+// Rows need not fill their last panel: 80 columns of 16 bits lie in three panels
+// of 64 bytes, of which the last holds 16 columns and room for 16 more that no
+// product reads.  A copy of whole panels may write there.
+//
+// Invariant: byteOffset is injective on rows x storedCols(), onto [0, bytes()),
+// and a 16-byte chunk of a row stays together.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_LAYOUT_SWIZZLE_H
@@ -27,24 +31,28 @@ namespace attn::layout {
 class Swizzle {
 public:
   /// swizzle is 0, 32, 64 or 128; element size 1, 2 or 4 bytes; a row must be a
-  /// multiple of the panel (of 16 bytes for 0).
+  /// multiple of 16 bytes.
   static std::optional<Swizzle> make(unsigned rows, unsigned cols,
                                      unsigned elementBytes, unsigned swizzle,
                                      std::string &error);
 
-  /// The widest of 128, 64, 32, 0 that rows of this many bytes allow.
-  static unsigned widest(unsigned rowBytes);
+  /// Of 128 and 64, the one that leaves less of its last panel empty for rows of
+  /// this many bytes, and so the wider one if none does.  A copy engine takes a
+  /// row of a panel at a time, which is why there is nothing narrower.
+  static unsigned tightest(unsigned rowBytes);
 
   unsigned getRows() const { return rows; }
   unsigned getCols() const { return cols; }
   unsigned getElementBytes() const { return elementBytes; }
   unsigned getSwizzle() const { return swizzle; }
   unsigned panelCols() const { return rowPitch / elementBytes; }
-  unsigned panels() const { return cols / panelCols(); }
+  unsigned panels() const { return (cols + panelCols() - 1) / panelCols(); }
+  /// Columns that there is room for.
+  unsigned storedCols() const { return panels() * panelCols(); }
   /// From one row of a panel to the next.
   unsigned rowPitchBytes() const { return rowPitch; }
   unsigned panelBytes() const { return rows * rowPitch; }
-  unsigned bytes() const { return rows * cols * elementBytes; }
+  unsigned bytes() const { return panels() * panelBytes(); }
   /// What the base of the tile must be aligned to.
   unsigned alignment() const { return swizzle ? 8 * swizzle : 16; }
 

@@ -51,6 +51,11 @@ struct ProblemFacts {
   HookValues hookValues; ///< of score and mask hook
   ElementWork scoreWork; ///< of the score hook
 
+  /// Columns of the tiles of Q and K, and of V and O, in the products of a GPU:
+  /// the head dims and what they are padded by.  The CPU pads nothing.
+  int32_t columns() const;
+  int32_t valueColumns() const;
+
   /// Of an L0 kernel with a resolved variant; false with the reason.
   static bool of(KernelOp kernel, ProblemFacts &facts, std::string &error);
 };

@@ -10,7 +10,8 @@
 // C must be a power of two: other rows are cut into pieces, 12 chunks into 8 and 4.
 //
 // Rows that are not valid copy 0 bytes and are filled with zeros; nothing is
-// read then, so their source may lie anywhere.
+// read then, so their source may lie anywhere.  So are chunks behind the columns
+// that memory has.
 //
 // A thread's rows are a fixed distance apart.  Where the row's offset is affine in
 // the row, which is seen from the region, each address is the one before plus the
@@ -109,6 +110,12 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
     Value chunk = e.add(e.bitAnd(piece.thread, piece.chunks - 1), piece.chunk);
     Value firstRow = e.shr(piece.thread, llvm::Log2_32(piece.chunks));
     Value col = e.extend(e.mul(chunk, chunkBytes / bytesOf(element)));
+    // Whether memory has the thread's chunk; null if it has all of the piece.
+    Value inMemory;
+    unsigned has = op.getMemoryCols() * bytesOf(element) / chunkBytes;
+    if (piece.chunk + piece.chunks > has)
+      inMemory = arith::CmpIOp::create(
+          rewriter, op.getLoc(), arith::CmpIPredicate::ult, chunk, e.i32(has));
     // The row's bits that the swizzle looks at repeat every 8 rows.
     bool sameChunk = swizzle.xorRowMask() == 0 || step % 8 == 0;
     Value first =
@@ -137,6 +144,8 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
           sameChunk
               ? e.advance(first, int64_t(i) * step * swizzle.rowPitchBytes())
               : e.advance(piece.slot, chunkAddress(e, swizzle, row, chunk));
+      if (inMemory)
+        valid = arith::AndIOp::create(rewriter, op.getLoc(), valid, inMemory);
       Value bytes = arith::SelectOp::create(rewriter, op.getLoc(), valid,
                                             e.i32(chunkBytes), e.i32(0));
       NVVM::CpAsyncOp::create(rewriter, op.getLoc(), target,
@@ -174,9 +183,8 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
         slope = of[0] ? of[0] : of[1];
       else if (isa<arith::MulIOp>(nested) && !(of[0] && of[1]) &&
                nested.getResult(0).getType().isInteger(64))
-        slope =
-            arith::MulIOp::create(e.b, e.loc, of[0] ? of[0] : operands[0],
-                                  of[1] ? of[1] : operands[1]);
+        slope = arith::MulIOp::create(e.b, e.loc, of[0] ? of[0] : operands[0],
+                                      of[1] ? of[1] : operands[1]);
       else if (!isa<arith::CmpIOp>(nested))
         return {};
       else

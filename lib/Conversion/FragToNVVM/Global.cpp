@@ -8,6 +8,10 @@
 // `requires` sees to it.  Loads of one row share one branch; stores have a
 // predicate each, so that the lanes of a warp do not part in them.
 //
+// Where memory has fewer columns than the tile, an access is there for all lanes,
+// for none, or for those that lie before the end: atoms whose lanes hold several
+// accesses of a row (quad16, row_c) have such at the end.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
@@ -47,6 +51,41 @@ static Value rowAddress(Emitter &e, Type element, Value base, Value offset,
 
 namespace {
 
+/// Which lanes of an access lie in the columns that memory has.
+class MemoryCols {
+public:
+  MemoryCols(Emitter &e, const layout::Layout &layout, unsigned count,
+             std::optional<uint32_t> cols, Value threadCol)
+      : e(e), layout(layout), cols(cols.value_or(layout.getCols())),
+        threadCol(threadCol), width(count) {
+    for (layout::Coord lane : layout.getAtom().laneBasis)
+      width += lane.col;
+  }
+
+  /// Of the access that begins with register `reg`.
+  bool anyLane(unsigned reg) const { return offset(reg) < cols; }
+  bool allLanes(unsigned reg) const { return offset(reg) + width <= cols; }
+  /// Of this lane; the same value for accesses of the same columns.
+  Value thisLane(unsigned reg) {
+    Value &inside = lanes[offset(reg)];
+    if (!inside)
+      inside = arith::CmpIOp::create(
+          e.b, e.loc, arith::CmpIPredicate::slt, threadCol,
+          e.i32(int32_t(cols) - int32_t(offset(reg))));
+    return inside;
+  }
+
+private:
+  unsigned offset(unsigned reg) const { return layout.registerOffset(reg).col; }
+
+  Emitter &e;
+  const layout::Layout &layout;
+  unsigned cols;
+  Value threadCol;
+  unsigned width; ///< columns from the first lane's to the last one's
+  llvm::DenseMap<unsigned, Value> lanes;
+};
+
 struct StoreLowering : OpConversionPattern<StoreOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -66,13 +105,21 @@ struct StoreLowering : OpConversionPattern<StoreOp> {
     SmallVector<Value> values = llvm::to_vector(adaptor.getTile());
     // Once an item: addresses must not be kept through the loops before.
     Value col = e.opaque(e.threadCoord(layout).col);
+    MemoryCols memory(e, layout, count, op.getCols(), col);
     for (auto [slot, regs] : llvm::enumerate(groupsByRow(layout, count))) {
       Value row = rowAddress(e, element, adaptor.getBase().front(),
                              adaptor.getOffsets()[slot], col);
-      for (unsigned reg : regs)
-        e.storeIf(adaptor.getMask()[slot], globalSpace, row,
+      for (unsigned reg : regs) {
+        if (!memory.anyLane(reg))
+          continue;
+        Value stored = adaptor.getMask()[slot];
+        if (!memory.allLanes(reg))
+          stored = arith::AndIOp::create(rewriter, op.getLoc(), stored,
+                                         memory.thisLane(reg));
+        e.storeIf(stored, globalSpace, row,
                   layout.registerOffset(reg).col * bytes,
                   ArrayRef(values).slice(reg / perWord, count / perWord));
+      }
     }
     rewriter.eraseOp(op);
     return success();
@@ -99,38 +146,61 @@ struct LoadLowering : OpConversionPattern<LoadOp> {
     Type wordType = isPacked(element) ? rewriter.getI32Type() : element;
     Type access = words == 1 ? wordType : VectorType::get(words, wordType);
     Value col = e.threadCoord(layout).col;
+    MemoryCols memory(e, layout, count, op.getCols(), col);
     SmallVector<SmallVector<Value>> results(1);
-    results[0].resize(layout.registersPerThread() / perWord);
+    results[0].assign(layout.registersPerThread() / perWord, Value());
     for (auto [slot, regs] : llvm::enumerate(groupsByRow(layout, count))) {
-      SmallVector<Type> types(regs.size() * words, wordType);
-      auto branch = scf::IfOp::create(rewriter, op.getLoc(), types,
-                                      adaptor.getMask()[slot],
-                                      /*addThenBlock=*/true,
-                                      /*addElseBlock=*/true);
-      OpBuilder::InsertionGuard guard(rewriter);
-      rewriter.setInsertionPointToStart(&branch.getThenRegion().front());
-      Value row = rowAddress(e, element, adaptor.getBase().front(),
-                             adaptor.getOffsets()[slot], col);
-      SmallVector<Value> loaded;
+      // Accesses that one branch makes, and who takes it.
+      auto load = [&](ArrayRef<unsigned> regs, Value wanted) {
+        SmallVector<Type> types(regs.size() * words, wordType);
+        auto branch = scf::IfOp::create(rewriter, op.getLoc(), types, wanted,
+                                        /*addThenBlock=*/true,
+                                        /*addElseBlock=*/true);
+        OpBuilder::InsertionGuard guard(rewriter);
+        rewriter.setInsertionPointToStart(&branch.getThenRegion().front());
+        Value row = rowAddress(e, element, adaptor.getBase().front(),
+                               adaptor.getOffsets()[slot], col);
+        SmallVector<Value> loaded;
+        for (unsigned reg : regs) {
+          Value value = LLVM::LoadOp::create(
+              rewriter, op.getLoc(), access,
+              e.advance(row, int64_t(layout.registerOffset(reg).col) * bytes),
+              count * bytes);
+          for (unsigned i = 0; i < words; ++i)
+            loaded.push_back(words == 1
+                                 ? value
+                                 : LLVM::ExtractElementOp::create(
+                                       rewriter, op.getLoc(), value, e.i32(i))
+                                       .getResult());
+        }
+        scf::YieldOp::create(rewriter, op.getLoc(), loaded);
+        rewriter.setInsertionPointToStart(&branch.getElseRegion().front());
+        scf::YieldOp::create(
+            rewriter, op.getLoc(),
+            SmallVector<Value>(types.size(), e.zero(wordType)));
+        for (auto [i, reg] : llvm::enumerate(regs))
+          for (unsigned word = 0; word < words; ++word)
+            results[0][reg / perWord + word] =
+                branch.getResult(i * words + word);
+      };
+      SmallVector<unsigned> whole;
       for (unsigned reg : regs) {
-        Value value = LLVM::LoadOp::create(
-            rewriter, op.getLoc(), access,
-            e.advance(row, int64_t(layout.registerOffset(reg).col) * bytes),
-            count * bytes);
-        for (unsigned i = 0; i < words; ++i)
-          loaded.push_back(words == 1
-                               ? value
-                               : LLVM::ExtractElementOp::create(
-                                     rewriter, op.getLoc(), value, e.i32(i))
-                                     .getResult());
+        if (memory.allLanes(reg)) {
+          whole.push_back(reg);
+          continue;
+        }
+        if (!memory.anyLane(reg)) {
+          for (unsigned word = 0; word < words; ++word)
+            results[0][reg / perWord + word] = e.zero(wordType);
+          continue;
+        }
+        Value wanted = arith::AndIOp::create(rewriter, op.getLoc(),
+                                             Value(adaptor.getMask()[slot]),
+                                             memory.thisLane(reg));
+        load(reg, wanted);
       }
-      scf::YieldOp::create(rewriter, op.getLoc(), loaded);
-      rewriter.setInsertionPointToStart(&branch.getElseRegion().front());
-      scf::YieldOp::create(rewriter, op.getLoc(),
-                           SmallVector<Value>(types.size(), e.zero(wordType)));
-      for (auto [i, reg] : llvm::enumerate(regs))
-        for (unsigned word = 0; word < words; ++word)
-          results[0][reg / perWord + word] = branch.getResult(i * words + word);
+      if (!whole.empty())
+        load(whole, adaptor.getMask()[slot]);
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();

@@ -6,7 +6,8 @@
 //
 // A 4 x 4 transpose of 32-bit words by two butterfly steps.  In step `bit`,
 // words whose numbers differ in that bit change places with the lane whose
-// number does: each lane sends the one that its partner keeps.
+// number does: each lane sends the one that its partner keeps.  Words of columns
+// that the tile does not have are 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,8 +43,12 @@ struct QuadTransposeLowering : OpConversionPattern<QuadTransposeOp> {
         // Registers of thread 0: others hold the same ones, elsewhere.
         unsigned row = target.rowOffset(slot);
         Value block[quad];
-        for (unsigned x = 0; x < quad; ++x)
-          block[x] = words[source.owner(row, col + x * width / quad).reg / 2];
+        for (unsigned x = 0; x < quad; ++x) {
+          unsigned from = col + x * width / quad;
+          block[x] = from < source.getCols()
+                         ? words[source.owner(row, from).reg / 2]
+                         : e.i32(0);
+        }
         for (unsigned step = 0; step < 2; ++step)
           exchange(e, block, step, odd[step]);
         for (unsigned x = 0; x < quad; ++x)

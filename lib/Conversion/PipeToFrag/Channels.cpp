@@ -11,10 +11,10 @@
 
 #include "Channels.h"
 
+#include "attn/Layout/Padding.h"
+
 using namespace mlir;
 using namespace attn;
-
-static constexpr int32_t widestSwizzle = 128;
 
 bool attn::heldInRegisters(Value channel) {
   auto kernel = channel.getDefiningOp()->getParentOfType<KernelOp>();
@@ -80,12 +80,13 @@ void Channels::set(ArrayRef<unsigned> which, ValueRange values) {
 //===----------------------------------------------------------------------===//
 
 frag::SmemOp Channels::makeRing(pipe::ChannelOp op, TileType tile) {
-  unsigned bytes =
-      unsigned(tile.getCols()) * tile.getElement().getIntOrFloatBitWidth() / 8;
-  int32_t swizzle = int32_t(layout::Swizzle::widest(bytes));
+  // Products read all columns of a slot.
+  unsigned cols = layout::productColumns(tile.getCols());
+  unsigned bytes = cols * tile.getElement().getIntOrFloatBitWidth() / 8;
   auto type = frag::RingType::getChecked(
       [&] { return op.emitOpError(); }, b.getContext(), tile.getRows(),
-      tile.getCols(), tile.getElement(), swizzle ? swizzle : widestSwizzle,
+      int32_t(cols), tile.getElement(),
+      int32_t(layout::Swizzle::tightest(bytes)),
       op.getResult().getType().getDepth());
   if (!type)
     return {};

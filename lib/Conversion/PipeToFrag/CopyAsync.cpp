@@ -3,7 +3,8 @@
 //   attn.copy_kv %s, %k ...  -> frag.cp_async %base into %ring[%pos] row (%r) {
 //                                 origin + r * token stride, r < kv1 - k0 }
 //
-// Every thread of the role copies its chunks; a row that is not there becomes 0.
+// Every thread of the role copies its chunks; a row that is not there becomes 0, and so
+// do the columns that a slot has more than the tensor.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,6 +38,7 @@ LogicalResult KernelLowering::copyAsync(CopyQueryOp op, const SlotTile &slot) {
                            outer.mul(outer.ext(rows.qBegin), token));
   frag::CpAsyncOp::create(
       b, op.getLoc(), base, slot.ring, slot.pos,
+      memoryCols(op.getTensor().getType().getDim(), ring.getCols()),
       [&](OpBuilder &inner, Location loc, Value row) {
         Scalars s{inner, loc};
         Value t = s.add(row0, row);
@@ -69,6 +71,7 @@ LogicalResult KernelLowering::copyAsync(CopyKVOp op, const SlotTile &slot) {
   Value valid = outer.sub(kv1, k0);
   frag::CpAsyncOp::create(
       b, op.getLoc(), base, slot.ring, slot.pos,
+      memoryCols(op.getTensor().getType().getDim(), ring.getCols()),
       [&](OpBuilder &inner, Location loc, Value row) {
         Scalars s{inner, loc};
         Value offset = s.add(origin, s.mul(s.extU(row), token));

@@ -10,7 +10,8 @@
 // request.  A tile of packed heads is a box of its own: g heads of each token.
 //
 // Whole boxes come: rows past the request hold what lies there.  A mask or
-// zero_rows makes them harmless.
+// zero_rows makes them harmless.  Columns past the head dim are outside of the
+// tensor and become 0; they count as bytes that came.
 //
 //===----------------------------------------------------------------------===//
 

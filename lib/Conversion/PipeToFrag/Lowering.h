@@ -4,6 +4,7 @@
 // map from old values to new ones and writes the L3 text.
 //
 //   attn.tile<128x64xf32>   -> !frag.reg<128x64xf32, mma_c>
+//   attn.tile<128x72xf32>   -> !frag.reg<128x80xf32, mma_c>: padded (Rows.cpp)
 //   attn.rowvec<128xf32>    -> !frag.vec<128xf32, mma_c> (or partial, see Rows)
 //   payload of a wait       -> (ring, position), or mma_a registers for Q
 //   attn.rows               -> seven uniform scalars and two row vectors
@@ -248,8 +249,11 @@ private:
   bool isPartial(mlir::Value rowVec) const;
   mlir::Type convertType(mlir::Value value);
   llvm::StringRef layoutName(Holding holding) const;
+  /// Of a tile with `cols` columns, rounded up to what the role's unit takes.
   frag::RegType regType(int32_t rows, int32_t cols, mlir::Type element,
                         Holding holding);
+  /// Columns of memory where a tile in registers or a slot has more; else null.
+  mlir::IntegerAttr memoryCols(int32_t cols, int32_t held);
   frag::VecType vecType(int32_t rows, mlir::Type element, bool partial = false);
   /// The vector of a value with its shares added up.
   mlir::Value complete(mlir::Value rowVec, mlir::Location loc);

@@ -11,9 +11,22 @@
 // Which vectors are shares is a property of the whole data flow: all values
 // that control flow joins with a row_sum's result or operand.
 //
+// Padding begins at this level: the levels above speak of head dims as they are, and
+// here a tile gets the columns that products take (include/attn/Layout/Padding.h) or,
+// where nobody multiplies, those that a warp loads at a time.  Copies and loads fill
+// what is added with zeros, stores leave it out:
+//
+//   head dim 72   K in a slot   ring<64x80>,      cp_async .. cols 72, or a box of
+//                                                 a tensor map that ends at 72
+//                 O             reg<128x80xf32>   store .. cols 72
+//
+// Zeros are finite, so that a test of O finds nothing in them.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
+
+#include "attn/Layout/Padding.h"
 
 using namespace mlir;
 using namespace attn;
@@ -152,8 +165,17 @@ StringRef KernelLowering::layoutName(Holding holding) const {
   llvm_unreachable("all are listed");
 }
 
+IntegerAttr KernelLowering::memoryCols(int32_t cols, int32_t held) {
+  return cols == held ? IntegerAttr() : b.getI32IntegerAttr(cols);
+}
+
 frag::RegType KernelLowering::regType(int32_t rows, int32_t cols, Type element,
                                       Holding holding) {
+  std::string error;
+  unsigned granule = layout::findAtom(layoutName(holding).str(), error)->cols;
+  if (role.unit != Unit::None)
+    granule = std::max(granule, layout::productGranule);
+  cols = int32_t(llvm::alignTo(cols, granule));
   auto layout = frag::LayoutAttr::get(
       b.getContext(), b.getStringAttr(layoutName(holding)), role.warps);
   return frag::RegType::getChecked([&] { return kernel.emitError(); },

@@ -74,7 +74,7 @@ LogicalResult KernelLowering::convert(SliceTileOp op) {
   auto ring = cast<frag::RingType>(slot->second.ring.getType());
   auto type = frag::ViewType::getChecked(
       [&] { return op.emitOpError(); }, b.getContext(), tile.getRows(),
-      tile.getCols(), tile.getElement(), ring.getSwizzle());
+      ring.getCols(), tile.getElement(), ring.getSwizzle());
   if (!type)
     return failure();
   Scalars s{b, op.getLoc()};

@@ -6,6 +6,8 @@
 //   with epilogue = quad_transpose     (quad_transpose (pack %o)), ...
 //                                    scf.if lse != 0 { frag.store_vec %l }
 //
+// Tiles may have columns that memory has not: stores leave them out.
+//
 // Row r of the tile is token (row0 + r) / pack of head * pack + (row0 + r) mod
 // pack.  Offsets are worked out where they are used: they would hold two 64-bit
 // registers a row over the whole loop otherwise.
@@ -82,7 +84,10 @@ LogicalResult KernelLowering::convert(StoreOp op) {
   }
   auto [offsets, live] = rowOffsets(rows, "o", loc);
   Value base = param("o", frag::PtrType::get(b.getContext(), element));
-  frag::StoreOp::create(b, loc, tile, base, offsets, live);
+  frag::StoreOp::create(
+      b, loc, tile, base, offsets, live,
+      memoryCols(op.getOutput().getType().getDim(),
+                 cast<frag::RegType>(tile.getType()).getCols()));
   if (!op.getRowLse())
     return success();
   Value lse = complete(op.getRowLse(), loc);
@@ -105,10 +110,13 @@ LogicalResult KernelLowering::convert(StorePartialOp op) {
   RowsInfo &rows = rowMaps[op.getRows()];
   Value slot = at(op.getSlot());
   Type ptr = frag::PtrType::get(b.getContext(), b.getF32Type());
-  auto [offsets, live] =
-      slotOffsets(rows, slot, op.getTile().getType().getCols(), loc);
-  frag::StoreOp::create(b, loc, at(op.getTile()), param("partial_o", ptr),
-                        offsets, live);
+  // Partials have the columns of the output, whoever wrote them.
+  int32_t cols = op.getTile().getType().getCols();
+  Value tile = at(op.getTile());
+  auto [offsets, live] = slotOffsets(rows, slot, cols, loc);
+  frag::StoreOp::create(
+      b, loc, tile, param("partial_o", ptr), offsets, live,
+      memoryCols(cols, cast<frag::RegType>(tile.getType()).getCols()));
   if (!op.getRowLse())
     return success();
   auto [lseOffsets, lseLive] = slotOffsets(rows, slot, 1, loc);
@@ -125,11 +133,12 @@ LogicalResult KernelLowering::convert(LoadPartialOp op) {
   Type type = convertType(op.getTile());
   if (!type)
     return failure();
-  auto [offsets, live] =
-      slotOffsets(rows, slot, op.getTile().getType().getCols(), loc);
+  int32_t cols = op.getTile().getType().getCols();
+  auto [offsets, live] = slotOffsets(rows, slot, cols, loc);
   mapping.map(op.getTile(),
-              frag::LoadOp::create(b, loc, type, param("partial_o", ptr),
-                                   offsets, live));
+              frag::LoadOp::create(
+                  b, loc, type, param("partial_o", ptr), offsets, live,
+                  memoryCols(cols, cast<frag::RegType>(type).getCols())));
   if (!op.getRowLse())
     return success();
   Type vec = vecType(rows.rows, b.getF32Type());

@@ -119,3 +119,28 @@ frag.kernel @pieces threads 32 smem 6144 params 200 {
   }
   frag.return
 }
+
+// Memory has 9 chunks of a row, products read 10: of the last two one is copied and
+// the other is filled with zeros.  Ten chunks lie in three panels of four.
+// CHECK-LABEL: .entry padded(
+// CHECK: cp.async.cg.shared.global [{{.*}}], [{{.*}}], 16, 16;
+// CHECK: and.b32 [[LAST:%r[0-9]+]], %r{{[0-9]+}}, 1;
+// CHECK: shl.b32 [[NOT:%r[0-9]+]], [[LAST]], 4;
+// CHECK: xor.b32 [[BYTES:%r[0-9]+]], [[NOT]], 16;
+// CHECK: cp.async.cg.shared.global [{{.*}}+2048], [{{.*}}+128], 16, [[BYTES]];
+// CHECK-NOT: cp.async.cg
+// CHECK: ret;
+!ten = !frag.ring<16x80xbf16, swizzle = 64, slots = 1>
+frag.kernel @padded threads 128 smem 3072 params 200 {
+  %k = frag.param "k" at 8 : !frag.ptr<bf16>
+  %ring = frag.smem "k" at 0 : !ten
+  %pos = frag.pos phase 0 : !frag.pos<slots = 1>
+  frag.cp_async %k into %ring[%pos] row (%r) cols 72 : !frag.ptr<bf16>, !ten {
+    %c72 = arith.constant 72 : i64
+    %row = arith.extsi %r : i32 to i64
+    %off = arith.muli %row, %c72 : i64
+    %valid = arith.constant true
+    frag.yield %off, %valid : i64, i1
+  }
+  frag.return
+}

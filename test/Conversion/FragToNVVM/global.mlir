@@ -125,3 +125,57 @@ frag.kernel @kinds threads 32 smem 0 params 200 {
   frag.store_vec %offsets, %longs, %offsets, %live : !offsets, !frag.ptr<i64>, !offsets, !live
   frag.return
 }
+
+// Memory has 8 of 16 columns of mma_c, where a lane's pairs are in every atom: the first
+// atom is stored, the second is not.  It has 40 of 64 columns of row_c: of the second run
+// the lanes of columns 0 to 7 load and store.
+// CHECK-LABEL: .entry fewer_columns(
+// CHECK: @%p{{[0-9]+}} st.global.b32 [{{%rd[0-9]+}}+0], %r
+// CHECK: @%p{{[0-9]+}} st.global.b32 [{{%rd[0-9]+}}+0], %r
+// CHECK-NOT: st.global
+// CHECK: ret;
+frag.kernel @fewer_columns threads 32 smem 0 params 200 {
+  %x = frag.param "scale" at 192 : f32
+  %out = frag.param "o" at 24 : !frag.ptr<bf16>
+  %l0 = arith.constant 0 : i64
+  %true = arith.constant true
+  %offsets = frag.splat %l0 : i64 -> !offsets
+  %live = frag.splat %true : i1 -> !live
+  %t = frag.splat %x : f32 -> !t
+  %h = frag.pack %t : !t -> !h
+  frag.store %h, %out, %offsets, %live cols 8 : !h, !frag.ptr<bf16>, !offsets, !live
+  frag.return
+}
+
+// CHECK-LABEL: .entry fewer_in_rows(
+// CHECK: setp.gt.u32 [[OUTSIDE:%p[0-9]+]], %r{{[0-9]+}}, 7;
+// CHECK: or.pred [[SKIP:%p[0-9]+]], {{.*}}[[OUTSIDE]]
+// CHECK: @[[SKIP]] bra
+// CHECK: ld.global.v4.b32 {{.*}}, [%rd{{[0-9]+}}+128];
+// CHECK: ld.global.v4.b32 {{.*}}, [%rd{{[0-9]+}}];
+// CHECK-NOT: ld.global.v4
+// CHECK: @[[ALL:%p[0-9]+]] st.global.v2.b32 [[[C:%rd[0-9]+]]+0], {
+// CHECK: setp.lt.s32 [[INSIDE:%p[0-9]+]], %r{{[0-9]+}}, 8;
+// CHECK: and.pred [[STORED:%p[0-9]+]], [[ALL]], [[INSIDE]];
+// CHECK: @[[STORED]] st.global.v2.b32 [[[C]]+64], {
+// CHECK-NOT: st.global
+// CHECK: ret;
+frag.kernel @fewer_in_rows threads 64 smem 0 params 200 {
+  %rows = frag.param "heads" at 184 : i32
+  %in = frag.param "partial_o" at 48 : !frag.ptr<f32>
+  %out = frag.param "o" at 24 : !frag.ptr<bf16>
+  %stride = frag.param "o_strides.token" at 144 : i64
+  %offsets = frag.map () at (%row) -> !rowOffsets {
+    %wide = arith.extsi %row : i32 to i64
+    %y = arith.muli %wide, %stride : i64
+    frag.yield %y : i64
+  }
+  %live = frag.map () at (%row) -> !rowLive {
+    %y = arith.cmpi slt, %row, %rows : i32
+    frag.yield %y : i1
+  }
+  %t = frag.load %in, %offsets, %live cols 40 : !frag.ptr<f32>, !rowOffsets, !rowLive -> !rowT
+  %h = frag.pack %t : !rowT -> !rowH
+  frag.store %h, %out, %offsets, %live cols 40 : !rowH, !frag.ptr<bf16>, !rowOffsets, !rowLive
+  frag.return
+}

@@ -55,3 +55,24 @@ frag.kernel @rows threads 32 smem 65552 params 640 {
   }
   frag.return
 }
+
+// 80 columns in panels of 32: three boxes, the last of columns 64 to 95.
+// CHECK-LABEL: llvm.func @last_panel(
+// CHECK: llvm.getelementptr %{{.*}}[4096]
+// CHECK: %[[C64:.*]] = llvm.mlir.constant(64 : i32) : i32
+// CHECK: llvm.getelementptr %{{.*}}[8192]
+// CHECK: cp.async.bulk.tensor.4d{{.*}} %[[C64]],
+// CHECK-NOT: cp.async.bulk
+// CHECK: llvm.return
+frag.kernel @last_panel threads 32 smem 12304 params 640 {
+  %t = frag.tmap "k" at 256 dims ["dim", "token", "head", "batch"] pack 1 promotion 128 : !frag.tmap<32x64x1x1xbf16, swizzle = 64>
+  %r = frag.smem "k" at 0 : !frag.ring<64x80xbf16, swizzle = 64, slots = 1>
+  %b = frag.bars "b" at 12288 count 1 : !frag.bars<slots = 1>
+  %p = frag.pos phase 0 : !frag.pos<slots = 1>
+  %x = frag.cta_id
+  frag.elect {
+    frag.mbar_expect %b[%p] bytes 12288 : !frag.bars<slots = 1>
+    frag.tma_load %t(%x, %x, %x) into %r[%p] on %b[%p] : !frag.tmap<32x64x1x1xbf16, swizzle = 64>, !frag.ring<64x80xbf16, swizzle = 64, slots = 1>, !frag.bars<slots = 1>
+  }
+  frag.return
+}

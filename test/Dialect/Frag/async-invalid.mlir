@@ -1447,7 +1447,7 @@ frag.kernel @k threads 128 smem 40000 params 384 {
   %h = arith.constant 0.0 : bf16
   %c = frag.splat %z : f32 -> !frag.reg<64x64xf32, #C>
   %b = frag.splat %h : bf16 -> !frag.reg<64x64xbf16, #C>
-  // expected-error @+1 {{result is 64x32 but the tile is 64x64}}
+  // expected-error @+1 {{result is 64x32 but the tile, in whole atoms, 64x64}}
   %t = frag.quad_transpose %b : !frag.reg<64x64xbf16, #C> -> !frag.reg<64x32xbf16, #E>
   frag.return
 }

@@ -709,3 +709,33 @@ func.func @keep_rows(%t: !frag.reg<16x16xf32, #C>, %lo: !frag.vec<32xi32, #C>, %
   %u = frag.keep_columns %t from %lo to %hi else %f : !frag.reg<16x16xf32, #C>, !frag.vec<16xi32, #C>, !frag.vec<32xi32, #C>
   return
 }
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+func.func @store_cols(%t: !frag.reg<16x16xf32, #C>, %b: !frag.ptr<f32>, %off: !frag.vec<16xi64, #C>, %live: !frag.vec<16xi1, #C>) {
+  // expected-error @+1 {{memory has 24 columns but needs a multiple of 8 up to the tile's 16}}
+  frag.store %t, %b, %off, %live cols 24 : !frag.reg<16x16xf32, #C>, !frag.ptr<f32>, !frag.vec<16xi64, #C>, !frag.vec<16xi1, #C>
+  return
+}
+
+// -----
+
+#C = #frag.layout<"mma_c", warps = 1>
+func.func @load_cols(%b: !frag.ptr<f32>, %off: !frag.vec<16xi64, #C>, %live: !frag.vec<16xi1, #C>) {
+  // expected-error @+1 {{memory has 4 columns but needs a multiple of 8 up to the tile's 16}}
+  %t = frag.load %b, %off, %live cols 4 : !frag.ptr<f32>, !frag.vec<16xi64, #C>, !frag.vec<16xi1, #C> -> !frag.reg<16x16xf32, #C>
+  return
+}
+
+// -----
+
+func.func @copy_cols(%b: !frag.ptr<bf16>, %ring: !frag.ring<16x80xbf16, swizzle = 64, slots = 1>, %p: !frag.pos<slots = 1>) {
+  // expected-error @+1 {{memory has 0 columns but needs a multiple of 8 up to the tile's 80}}
+  frag.cp_async %b into %ring[%p] row (%r) cols 0 : !frag.ptr<bf16>, !frag.ring<16x80xbf16, swizzle = 64, slots = 1> {
+    %x = arith.extui %r : i32 to i64
+    %true = arith.constant true
+    frag.yield %x, %true : i64, i1
+  }
+  return
+}

@@ -77,9 +77,28 @@ frag.kernel @all threads 64 smem 24576 params 200 attributes {target = "sm_80"} 
   %x = frag.load %base, %off, %live : !frag.ptr<f32>, !frag.vec<32xi64, #C>, !frag.vec<32xi1, #C> -> !frag.reg<32x64xf32, #C>
   // CHECK: frag.store
   frag.store %o1, %base, %off, %live : !frag.reg<32x64xf32, #C>, !frag.ptr<f32>, !frag.vec<32xi64, #C>, !frag.vec<32xi1, #C>
+  // CHECK: frag.load %{{.*}}, %{{.*}}, %{{.*}} cols 40 : <f32>
+  %x40 = frag.load %base, %off, %live cols 40 : !frag.ptr<f32>, !frag.vec<32xi64, #C>, !frag.vec<32xi1, #C> -> !frag.reg<32x64xf32, #C>
+  // CHECK: frag.store %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} cols 40 : <32x64xf32
+  frag.store %x40, %base, %off, %live cols 40 : !frag.reg<32x64xf32, #C>, !frag.ptr<f32>, !frag.vec<32xi64, #C>, !frag.vec<32xi1, #C>
   // CHECK: frag.load_vec
   %v = frag.load_vec %base, %off, %live : !frag.ptr<f32>, !frag.vec<32xi64, #C>, !frag.vec<32xi1, #C> -> !frag.vec<32xf32, #C>
   // CHECK: frag.store_vec
   frag.store_vec %sum, %base, %off, %live : !frag.vec<32xf32, #C>, !frag.ptr<f32>, !frag.vec<32xi64, #C>, !frag.vec<32xi1, #C>
+  frag.return
+}
+
+// A slot of 80 columns, of which memory has 72, in panels of 32.
+// CHECK-LABEL: frag.kernel @padded
+frag.kernel @padded threads 64 smem 3072 params 200 {
+  %q = frag.param "q" at 0 : !frag.ptr<bf16>
+  %ring = frag.smem "q" at 0 : !frag.ring<16x80xbf16, swizzle = 64, slots = 1>
+  %pos = frag.pos phase 0 : !frag.pos<slots = 1>
+  // CHECK: frag.cp_async %{{.*}} into %{{.*}}[%{{.*}}] row (%{{.*}}) cols 72 : !frag.ptr<bf16>, !frag.ring<16x80xbf16, swizzle = 64, slots = 1> {
+  frag.cp_async %q into %ring[%pos] row (%r) cols 72 : !frag.ptr<bf16>, !frag.ring<16x80xbf16, swizzle = 64, slots = 1> {
+    %x = arith.extui %r : i32 to i64
+    %true = arith.constant true
+    frag.yield %x, %true : i64, i1
+  }
   frag.return
 }

@@ -212,8 +212,15 @@ class Machine:
             self.ldmatrix(args, "trans" in parts)
         elif kind == "cp":
             self.copy(parts, args)
+        elif op.startswith("bar.red.or"):
+            votes = self.get(args[2], "B")
+            self.put(args[0], array("B", [int(any(votes))] * self.threads))
         elif kind == "bar":
             pass
+        elif kind == "vote":
+            votes = self.get(args[1], "B")
+            self.put(args[0], array("B", [int(any(votes[t & ~31:(t & ~31) + 32]))
+                                          for t in range(self.threads)]))
         elif kind == "ld":
             self.load(parts, args, unsigned, suffix)
         elif kind == "st":

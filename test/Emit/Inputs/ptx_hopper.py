@@ -344,10 +344,6 @@ class HopperMachine(Machine):
             pass
         elif kind == "cp":
             self.start_copy(args)
-        elif kind == "vote":
-            values = self.get(args[1], "B")
-            self.put(args[0], array("B", [int(any(values[t & ~31:(t & ~31) + 32]))
-                                          for t in range(self.threads)]))
         elif op.startswith("shfl.sync.idx"):
             values, lane = self.get(args[1], "I"), int(args[2])
             self.put(args[0], array("I", [values[(t & ~31) + lane] for t in range(self.threads)]))

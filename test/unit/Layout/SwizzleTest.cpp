@@ -143,12 +143,27 @@ TEST(Swizzle, RowWritesAreConflictFree) {
   }
 }
 
-TEST(Swizzle, Widest) {
-  EXPECT_EQ(Swizzle::widest(256), 128u);
-  EXPECT_EQ(Swizzle::widest(192), 64u);
-  EXPECT_EQ(Swizzle::widest(160), 32u);
-  EXPECT_EQ(Swizzle::widest(80), 0u);
-  EXPECT_EQ(Swizzle::widest(0), 0u);
+// Padded head dims: the last panel has columns that nobody asks for.
+TEST(Swizzle, LastPanelNeedNotBeFull) {
+  Swizzle s = get(32, 80, 2, 64);
+  EXPECT_EQ(s.panels(), 3u);
+  EXPECT_EQ(s.storedCols(), 96u);
+  EXPECT_EQ(s.bytes(), 32u * 96 * 2);
+  Swizzle full = get(32, 96, 2, 64);
+  for (unsigned row = 0; row < 32; ++row)
+    for (unsigned col = 0; col < 96; ++col) {
+      EXPECT_EQ(s.byteOffset(row, col), full.byteOffset(row, col));
+      EXPECT_EQ(s.coordOf(s.byteOffset(row, col)), (Coord{row, col}));
+    }
+}
+
+TEST(Swizzle, TightestPanels) {
+  EXPECT_EQ(Swizzle::tightest(256), 128u);
+  EXPECT_EQ(Swizzle::tightest(192), 64u);
+  EXPECT_EQ(Swizzle::tightest(160), 64u);  // room for 192, not for 256
+  EXPECT_EQ(Swizzle::tightest(224), 128u); // room for 256 either way
+  EXPECT_EQ(Swizzle::tightest(96), 128u);
+  EXPECT_EQ(Swizzle::tightest(32), 64u);
 }
 
 TEST(Swizzle, ErrorsCarryTheNumbers) {
@@ -156,12 +171,11 @@ TEST(Swizzle, ErrorsCarryTheNumbers) {
             "swizzle must be 0, 32, 64 or 128 bytes but is 48");
   EXPECT_EQ(errorOf(64, 128, 8, 128),
             "shared tile needs elements of 1, 2 or 4 bytes but has 8");
-  EXPECT_EQ(errorOf(64, 96, 2, 128),
-            "swizzle of 128 bytes needs rows of a multiple of 128 bytes but a "
-            "row has 192");
+  EXPECT_EQ(errorOf(64, 100, 2, 128),
+            "shared tile needs rows of a multiple of 16 bytes but a row has "
+            "200");
   EXPECT_EQ(errorOf(64, 4, 2, 0),
-            "swizzle of 0 bytes needs rows of a multiple of 16 bytes but a row "
-            "has 8");
+            "shared tile needs rows of a multiple of 16 bytes but a row has 8");
   EXPECT_EQ(errorOf(0, 64, 2, 128), "shared tile needs 1 to 1073741824 bytes "
                                     "but has 0 rows of 128 bytes");
   EXPECT_EQ(errorOf(1u << 30, 64, 2, 128),

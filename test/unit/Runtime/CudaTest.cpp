@@ -195,6 +195,29 @@ TEST_F(Cuda, RunsThePlanAndFillsTheParams) {
   ASSERT_OK(attnrt_stream_destroy(f.device, stream));
 }
 
+TEST_F(Cuda, OutputIsStoredIn16Bytes) {
+  HostKernel host;
+  fake().setKernel(&HostKernel::call, &host);
+  attnrt_device_options options = onFake();
+  TinyProblem problem({5}, {7});
+  problem.bind();
+  Fixture f;
+  ASSERT_OK(f.open(TestBundle::gpu(), "cuda", &options));
+  attnrt_plan_params params = problem.planParams();
+  ASSERT_OK(f.makePlan(params, nullptr));
+  attnrt_tensor o = problem.args.o;
+  problem.args.o.strides.token = 34;
+  problem.args.o.elements = 0;
+  EXPECT_FAILS(attnrt_run(f.kernel, f.plan, &problem.args, nullptr),
+               ATTNRT_INVALID_ARGUMENT,
+               "o token stride is 34 but the kernel needs a multiple of 4");
+  problem.args.o = o;
+  problem.args.o.data = static_cast<float *>(o.data) + 1;
+  EXPECT_FAILS(attnrt_run(f.kernel, f.plan, &problem.args, nullptr),
+               ATTNRT_INVALID_ARGUMENT,
+               "o begins 4 bytes past a multiple of 16");
+}
+
 TEST_F(Cuda, GridIsBoundedByResidentCtas) {
   HostKernel host;
   fake().setKernel(&HostKernel::call, &host);

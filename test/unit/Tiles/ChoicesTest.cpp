@@ -145,7 +145,8 @@ TEST_F(Choices, Registers) {
 /// Every candidate is legal; a later rung leaves more registers.
 TEST_F(Choices, LaddersAreLegalAndLeaveMore) {
   constexpr std::pair<int32_t, int32_t> dims[] = {
-      {32, 32}, {64, 64}, {96, 96}, {128, 128}, {192, 128}, {256, 256}};
+      {8, 8},     {32, 32},   {64, 64},  {72, 40},  {96, 96},  {128, 128},
+      {160, 160}, {192, 128}, {64, 256}, {248, 24}, {256, 256}};
   for (auto [dim, dimV] : dims)
     for (bool masked : {false, true}) {
       set(dim, dimV, masked);
@@ -250,6 +251,40 @@ TEST_F(Choices, PricesPickAsMeasured) {
       {512, 518}, {1024, 613}, {2048, 669}, {4096, 696}};
   for (auto [length, tflops] : speeds)
     EXPECT_NEAR(speed(length) / speed(16384), tflops / 739, 0.03) << length;
+}
+
+/// What is computed and where it lies, of every head dim: products of 16
+/// columns, rows of whole panels; the same for all dims that are padded to one.
+TEST_F(Choices, PaddedDims) {
+  for (int32_t dim = 8; dim <= 256; dim += 8)
+    for (const char *on : {"sm_80", "sm_90a"}) {
+      set(dim, 256 - dim + 8, true);
+      int32_t columns = (dim + 15) / 16 * 16;
+      EXPECT_EQ(facts.columns(), columns);
+      ScheduleAttr s = chooseSchedule(facts, target(on));
+      EXPECT_TRUE(checkSchedule(facts, s, target(on), error)) << error;
+      uint64_t bytes = resourcesOf(facts, s).sharedBytes;
+      set(columns, (256 - dim + 8 + 15) / 16 * 16, true);
+      EXPECT_EQ(chooseSchedule(facts, target(on)), s) << dim;
+      EXPECT_EQ(resourcesOf(facts, s).sharedBytes, bytes) << dim;
+    }
+  // 3 panels of 32 columns; 80 of the 96 are computed.
+  set(72, 72, false);
+  ScheduleAttr s = chooseSchedule(facts, target("sm_80"));
+  ASSERT_EQ(s.getTileQ(), 128);
+  ASSERT_EQ(s.getTileK(), 32);
+  EXPECT_EQ(resourcesOf(facts, s).sharedBytes, (128 + 4 * 32) * 96 * 2u);
+  EXPECT_EQ(resourcesOf(facts, s).tileRegisters, (128u * 32 + 128 * 80) / 128);
+  EXPECT_EQ(
+      describeSchedule(facts, s, 49152),
+      "128 rows x 32 keys, frozen reference, an item a CTA, 2 stages; 49152 "
+      "bytes of shared memory; because head dim 72 (padded to 80: 11 % more "
+      "products), no mask");
+  set(192, 40, false);
+  EXPECT_NE(describeSchedule(facts, chooseSchedule(facts, target()), 0)
+                .find("head dim 192 and 40 (padded to 192 and 48: 3 % more "
+                      "products), no mask"),
+            std::string::npos);
 }
 
 TEST_F(Choices, Description) {

@@ -27,14 +27,14 @@ using namespace attn;
 
 namespace {
 
-/// Head dims with tensor-core code: the swizzle and the fragment grids are
-/// tested for these.
-constexpr int32_t mmaHeadDims[] = {64, 96, 128, 192, 256};
-constexpr int32_t wgmmaHeadDims[] = {64, 96, 128, 192, 256};
 /// The bundle reader takes no more.
 constexpr int32_t maxHeads = 65536;
-/// The CPU's vectors are 8 or 16 elements wide.
-constexpr int32_t cpuDimGranule = 8, cpuMaxDim = 512;
+/// The CPU's vectors are 8 or 16 elements wide, and GPUs copy 8 elements of 16
+/// bits at a time; what their products need more is padding.
+constexpr int32_t dimGranule = 8;
+/// A product of a warpgroup has no more columns.
+constexpr int32_t gpuMaxDim = 256;
+constexpr int32_t cpuMaxDim = 512;
 
 class Verifier {
 public:
@@ -104,23 +104,11 @@ LogicalResult Verifier::checkTensor(attn::TensorType type) {
 }
 
 LogicalResult Verifier::checkDim(StringRef what, int32_t dim) {
-  if (target.isGpu()) {
-    ArrayRef<int32_t> built = mmaHeadDims;
-    if (target.has(Feature::Wgmma))
-      built = wgmmaHeadDims;
-    if (llvm::is_contained(built, dim))
-      return success();
-    InFlightDiagnostic diag = kernel.emitOpError()
-                              << what << " " << dim << " is not built for "
-                              << name << " (built: ";
-    llvm::interleaveComma(built, diag);
-    return diag << ")";
-  }
-  if (dim % cpuDimGranule != 0 || dim > cpuMaxDim)
-    return kernel.emitOpError()
-           << what << " " << dim << " is not built for " << name
-           << " (built: multiples of " << cpuDimGranule << " up to "
-           << cpuMaxDim << ")";
+  int32_t most = target.isGpu() ? gpuMaxDim : cpuMaxDim;
+  if (dim % dimGranule != 0 || dim > most)
+    return kernel.emitOpError() << what << " " << dim << " is not built for "
+                                << name << " (built: multiples of "
+                                << dimGranule << " up to " << most << ")";
   return success();
 }
 

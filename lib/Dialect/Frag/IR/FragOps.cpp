@@ -345,10 +345,27 @@ LogicalResult MapOp::verifyRegions() {
 // Copies into shared memory (the region's text and checks are a map's)
 //===----------------------------------------------------------------------===//
 
+/// Fewer columns in memory than in a tile are whole 16-byte accesses of 16-bit
+/// elements: neither a copied chunk nor a lane's access is cut.
+static constexpr int32_t memoryGranule = 8;
+
+static LogicalResult verifyMemoryCols(Operation *op,
+                                      std::optional<uint32_t> cols,
+                                      int32_t tileCols) {
+  int32_t have = int32_t(cols.value_or(uint32_t(tileCols)));
+  if (have >= 1 && have <= tileCols && (!cols || have % memoryGranule == 0))
+    return success();
+  return op->emitOpError() << "memory has " << have
+                           << " columns but needs a multiple of "
+                           << memoryGranule << " up to the tile's " << tileCols;
+}
+
 void CpAsyncOp::build(OpBuilder &builder, OperationState &state, Value base,
-                      Value ring, Value pos,
+                      Value ring, Value pos, IntegerAttr cols,
                       function_ref<void(OpBuilder &, Location, Value)> body) {
   state.addOperands({base, ring, pos});
+  if (cols)
+    state.addAttribute(getColsAttrName(state.name), cols);
   Region *region = state.addRegion();
   OpBuilder::InsertionGuard guard(builder);
   Block *block =
@@ -365,8 +382,15 @@ ParseResult CpAsyncOp::parse(OpAsmParser &parser, OperationState &result) {
       parser.parseOperand(ring) || parser.parseLSquare() ||
       parser.parseOperand(pos) || parser.parseRSquare() ||
       parser.parseKeyword("row") || parser.parseLParen() ||
-      parser.parseArgument(row) || parser.parseRParen() ||
-      parser.parseColonType(baseType) || parser.parseComma())
+      parser.parseArgument(row) || parser.parseRParen())
+    return failure();
+  IntegerAttr cols;
+  StringAttr colsName = getColsAttrName(result.name);
+  if (succeeded(parser.parseOptionalKeyword("cols")) &&
+      parser.parseAttribute(cols, parser.getBuilder().getI32Type(), colsName,
+                            result.attributes))
+    return failure();
+  if (parser.parseColonType(baseType) || parser.parseComma())
     return failure();
   SMLoc loc = parser.getCurrentLocation();
   if (parser.parseType(ringType))
@@ -386,9 +410,12 @@ ParseResult CpAsyncOp::parse(OpAsmParser &parser, OperationState &result) {
 
 void CpAsyncOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getBase() << " into " << getRing() << "[" << getPos()
-          << "] row (" << getBody().getArgument(0)
-          << ") : " << getBase().getType() << ", " << getRing().getType();
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs());
+          << "] row (" << getBody().getArgument(0) << ")";
+  if (getCols())
+    printer << " cols " << int32_t(*getCols());
+  printer << " : " << getBase().getType() << ", " << getRing().getType();
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(),
+                                           {getColsAttrName()});
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -402,7 +429,7 @@ LogicalResult CpAsyncOp::verify() {
     return emitOpError() << "position counts " << getPos().getType().getSlots()
                          << " slots but the ring has " << ring.getSlots();
   // Rows are whole 16-byte chunks: the ring's type says so.
-  return success();
+  return verifyMemoryCols(*this, getCols(), ring.getCols());
 }
 
 LogicalResult CpAsyncOp::verifyRegions() {
@@ -519,10 +546,11 @@ LogicalResult QuadTransposeOp::verify() {
   if ((from != "mma_c" && from != "wgmma_c") || to != "quad16")
     return emitOpError() << "takes 'mma_c' or 'wgmma_c' to 'quad16', not '"
                          << from << "' to '" << to << "'";
-  if (in.getRows() != out.getRows() || in.getCols() != out.getCols())
+  int32_t cols = llvm::alignTo(in.getCols(), layoutOf(out).getAtom().cols);
+  if (in.getRows() != out.getRows() || out.getCols() != cols)
     return emitOpError() << "result is " << out.getRows() << "x"
-                         << out.getCols() << " but the tile is " << in.getRows()
-                         << "x" << in.getCols();
+                         << out.getCols() << " but the tile, in whole atoms, "
+                         << in.getRows() << "x" << cols;
   if (in.getElement() != out.getElement() || in.getElement().isF32())
     return emitOpError() << "moves 16-bit elements, not " << in.getElement()
                          << " to " << out.getElement();
@@ -591,11 +619,16 @@ static LogicalResult verifyVecAccess(Operation *op, VecType vec, PtrType base,
 }
 
 LogicalResult LoadOp::verify() {
+  if (failed(
+          verifyMemoryCols(*this, getCols(), getResult().getType().getCols())))
+    return failure();
   return verifyTileAccess(*this, getResult().getType(), getBase().getType(),
                           getOffsets().getType(), getMask().getType());
 }
 
 LogicalResult StoreOp::verify() {
+  if (failed(verifyMemoryCols(*this, getCols(), getTile().getType().getCols())))
+    return failure();
   return verifyTileAccess(*this, getTile().getType(), getBase().getType(),
                           getOffsets().getType(), getMask().getType());
 }

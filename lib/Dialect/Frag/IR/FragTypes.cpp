@@ -313,9 +313,7 @@ int64_t TmapType::getBoxBytes() const {
   return getBoxElements() * bytesOf(getElement());
 }
 
-int64_t RingType::getSlotBytes() const {
-  return int64_t(getRows()) * getCols() * bytesOf(getElement());
-}
+int64_t RingType::getSlotBytes() const { return swizzleOf(*this).bytes(); }
 
 //===----------------------------------------------------------------------===//
 // Into the layout library

@@ -45,12 +45,12 @@ attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "s
 
 // -----
 
-!Q = !attn.tensor<query, bf16, heads = 32, dim = 72, ragged>
-!K = !attn.tensor<key, bf16, heads = 8, dim = 72, ragged>
-!V = !attn.tensor<value, bf16, heads = 8, dim = 72, ragged>
-!O = !attn.tensor<output, bf16, heads = 32, dim = 72, ragged>
+!Q = !attn.tensor<query, bf16, heads = 32, dim = 76, ragged>
+!K = !attn.tensor<key, bf16, heads = 8, dim = 76, ragged>
+!V = !attn.tensor<value, bf16, heads = 8, dim = 76, ragged>
+!O = !attn.tensor<output, bf16, heads = 32, dim = 76, ragged>
 !L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
-// expected-error@+1 {{head dim 72 is not built for sm_80 (built: 64, 96, 128, 192, 256)}}
+// expected-error@+1 {{head dim 76 is not built for sm_80 (built: multiples of 8 up to 256)}}
 attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"} {
   attn.variant @v {
   }
@@ -62,10 +62,10 @@ attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "s
 
 !Q = !attn.tensor<query, bf16, heads = 32, dim = 64, ragged>
 !K = !attn.tensor<key, bf16, heads = 8, dim = 64, ragged>
-!V = !attn.tensor<value, bf16, heads = 8, dim = 32, ragged>
-!O = !attn.tensor<output, bf16, heads = 32, dim = 32, ragged>
+!V = !attn.tensor<value, bf16, heads = 8, dim = 260, ragged>
+!O = !attn.tensor<output, bf16, heads = 32, dim = 260, ragged>
 !L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
-// expected-error@+1 {{value dim 32 is not built for sm_80 (built: 64, 96, 128, 192, 256)}}
+// expected-error@+1 {{value dim 260 is not built for sm_80 (built: multiples of 8 up to 256)}}
 attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"} {
   attn.variant @v {
   }
@@ -245,12 +245,12 @@ attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "s
 
 // -----
 
-!Q = !attn.tensor<query, bf16, heads = 32, dim = 80, ragged>
-!K = !attn.tensor<key, bf16, heads = 8, dim = 80, ragged>
+!Q = !attn.tensor<query, bf16, heads = 32, dim = 264, ragged>
+!K = !attn.tensor<key, bf16, heads = 8, dim = 264, ragged>
 !V = !attn.tensor<value, bf16, heads = 8, dim = 64, ragged>
 !O = !attn.tensor<output, bf16, heads = 32, dim = 64, ragged>
 !L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
-// expected-error@+1 {{head dim 80 is not built for sm_90a (built: 64, 96, 128, 192, 256)}}
+// expected-error@+1 {{head dim 264 is not built for sm_90a (built: multiples of 8 up to 256)}}
 attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_90a"} {
   attn.variant @v {
   }
