@@ -432,7 +432,7 @@ LogicalResult Timing::before(Operation *op, Interp &interp) {
 LogicalResult Timing::after(Operation *op, Interp &interp) {
   Warp &warp = running();
   WarpClock &c = clock(warp);
-  if (op->getNumRegions() && !isa<frag::MapOp>(op))
+  if (op->getNumRegions() && !isa<frag::MapOp, frag::RewriteTileOp>(op))
     return success();
   if (auto wait = dyn_cast<frag::MbarWaitOp>(op)) {
     StringRef name = interp.get<BarsObject>(wait.getBars()).name;

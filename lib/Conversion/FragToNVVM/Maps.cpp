@@ -7,21 +7,13 @@
 //     %S_g, %ninf
 //   }
 //
-// An op that depends on the row alone is cloned once a row of the thread, one
-// that depends on the column alone once a column, a uniform one once: the
-// unrolled code is what is left.  It keeps compile time in bounds; LLVM would
-// find the same.
-//
 // Elements are paced through a map with several MUFU instructions: what an
 // element multiplies by first is made to depend on an element before it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lowering.h"
+#include "Unroller.h"
 #include "attn/Target/Exp2.h"
-
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace attn;
@@ -34,124 +26,6 @@ using namespace attn::frag;
 static constexpr unsigned paceAhead = 8;
 
 namespace {
-
-/// What a value in a map's region depends on.
-enum Dependence : unsigned { Uniform = 0, Row = 1, Col = 2, Element = 4 };
-
-/// Copies of a region's ops by what they depend on.
-class Unroller {
-public:
-  Unroller(ConversionPatternRewriter &rewriter, Block &body, unsigned rows,
-           unsigned cols)
-      : rewriter(rewriter), body(body), rows(rows), cols(cols) {}
-
-  void setElement(Value arg) { dependence[arg] = Element; }
-  void setRow(Value arg, ArrayRef<Value> values) {
-    dependence[arg] = Row;
-    for (auto [map, value] : llvm::zip(rows, values))
-      map.map(arg, value);
-  }
-  void setCol(Value arg, ArrayRef<Value> values) {
-    dependence[arg] = Col;
-    for (auto [map, value] : llvm::zip(cols, values))
-      map.map(arg, value);
-  }
-
-  /// Everything that does not depend on an element.
-  void emitShared() {
-    for (Operation &op : body.without_terminator()) {
-      unsigned depends = dependenceOf(&op);
-      for (Value result : op.getResults())
-        dependence[result] = depends;
-      if (depends == Uniform)
-        clone(&op, uniform, {});
-      else if (depends == Row)
-        for (IRMapping &row : rows)
-          clone(&op, row, {&uniform});
-      else if (depends == Col)
-        for (IRMapping &col : cols)
-          clone(&op, col, {&uniform});
-    }
-  }
-
-  /// A uniform f32 operand of the first op that depends on the element; null if
-  /// it has none.
-  Value firstFactor() {
-    for (Operation &op : body.without_terminator()) {
-      if (!(dependenceOf(&op) & Element))
-        continue;
-      for (Value operand : op.getOperands())
-        if (operand.getType().isF32() && !dependence.lookup(operand))
-          return operand;
-      return {};
-    }
-    return {};
-  }
-  Value ofUniform(Value value) { return uniform.lookupOrDefault(value); }
-
-  /// The rest for one element, whose tile arguments `element` maps; the
-  /// yielded values.  `onFma`: where exp2 is computed.
-  SmallVector<Value> emitElement(IRMapping &element, unsigned rowSlot,
-                                 unsigned colSlot, bool onFma) {
-    exp2OnFma = onFma;
-    SmallVector<IRMapping *> outer = {&uniform, &rows[rowSlot]};
-    if (!cols.empty())
-      outer.push_back(&cols[colSlot]);
-    for (Operation &op : body.without_terminator()) {
-      unsigned depends = dependenceOf(&op);
-      if (depends & Element || depends == (Row | Col))
-        clone(&op, element, outer);
-    }
-    SmallVector<Value> results;
-    for (Value value : body.getTerminator()->getOperands()) {
-      adopt(value, element, outer);
-      results.push_back(element.lookupOrDefault(value));
-    }
-    return results;
-  }
-
-private:
-  unsigned dependenceOf(Operation *op) {
-    unsigned depends = Uniform;
-    op->walk([&](Operation *nested) {
-      for (Value operand : nested->getOperands())
-        depends |= dependence.lookup(operand);
-    });
-    return depends;
-  }
-
-  /// Makes `value` known to `map` if an outer map has it.
-  static void adopt(Value value, IRMapping &map, ArrayRef<IRMapping *> outer) {
-    if (map.contains(value))
-      return;
-    for (IRMapping *other : outer)
-      if (Value found = other->lookupOrNull(value)) {
-        map.map(value, found);
-        return;
-      }
-  }
-
-  void clone(Operation *op, IRMapping &map, ArrayRef<IRMapping *> outer) {
-    op->walk([&](Operation *nested) {
-      for (Value operand : nested->getOperands())
-        adopt(operand, map, outer);
-    });
-    if (auto exp2 = dyn_cast<math::Exp2Op>(op)) {
-      Emitter e(rewriter, op->getLoc());
-      map.map(exp2.getResult(),
-              emitExp2(e, map.lookupOrDefault(exp2.getOperand()), exp2OnFma));
-      return;
-    }
-    rewriter.clone(*op, map);
-  }
-
-  ConversionPatternRewriter &rewriter;
-  Block &body;
-  bool exp2OnFma = false;
-  IRMapping uniform;
-  SmallVector<IRMapping> rows, cols;
-  DenseMap<Value, unsigned> dependence;
-};
 
 struct SplatLowering : OpConversionPattern<SplatOp> {
   using OpConversionPattern::OpConversionPattern;
