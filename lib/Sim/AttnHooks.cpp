@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttnInterp.h"
+#include "attn/Analysis/InlineHook.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
 
 #include <algorithm>
@@ -254,7 +255,7 @@ static LogicalResult transformRows(TransformRowsOp op, Interp &interp) {
   auto out = std::make_shared<Tile>(type.getRows(), type.getCols());
   hookRows(*hook, interp.get<RowMap>(op.getRows()), *in, *out, /*first=*/0,
            interp);
-  roundTile(*out, type.getElement());
+  roundTile(*out, elementBehindHook(op.getTile()));
   interp.set(op.getResult(), Datum(out));
   return success();
 }
@@ -282,7 +283,7 @@ static LogicalResult transformKeys(TransformKeysOp op, Interp &interp) {
   auto type = cast<TileType>(op.getResult().getType());
   auto out = std::make_shared<Tile>(type.getRows(), type.getCols());
   hookKeys(*hook, op, *in, *out, interp);
-  roundTile(*out, type.getElement());
+  roundTile(*out, elementBehindHook(op.getTile()));
   interp.set(op.getResult(), Datum(out));
   return success();
 }
