@@ -490,4 +490,30 @@ def Attn_ZeroRowsOp : Attn_Op<"zero_rows", []> {
   let assemblyFormat = "$slot `from` $valid attr-dict `:` qualified(type($slot))";
 }
 
+def Attn_RewriteQueryOp : Attn_Op<"rewrite_query", []> {
+  let summary = "the query hook on each live row of a slot, in place (L2)";
+  let description = [{
+    By the threads of the role that reads the slot, in front of its first reader.
+    The rows of a part are rewritten by the replica that has it.  New elements are
+    rounded to the slot's type.
+  }];
+  let arguments = (ins AnyType:$slot, Attn_RowsType:$rows);
+  let assemblyFormat = "$slot `,` $rows attr-dict `:` qualified(type($slot)) `,` qualified(type($rows))";
+}
+
+def Attn_RewriteKVOp : Attn_Op<"rewrite_kv", []> {
+  let summary = "key or value hook on each row < kv1 of a slot, in place (L2)";
+  let description = [{
+    Like `rewrite_query`, but all replicas read the slot: they share its rows and
+    meet behind them, so all must come.
+  }];
+  let arguments = (ins Attn_HookKindAttr:$kind, AnyType:$slot, I32:$request, I32:$kv_head,
+                   I32:$k0, I32:$kv1, I32:$q_len, I32:$kv_len);
+  let assemblyFormat = [{
+    `` $kind $slot `request` $request `kv_head` $kv_head `k0` $k0 `kv1` $kv1
+    `q_len` $q_len `kv_len` $kv_len attr-dict `:` qualified(type($slot))
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // ATTN_TILE_OPS

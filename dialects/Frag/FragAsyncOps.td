@@ -3,7 +3,7 @@
 #ifndef FRAG_ASYNC_OPS
 #define FRAG_ASYNC_OPS
 
-include "FragSmemOps.td"
+include "FragRewriteOps.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 // A position belongs to words or barriers with as many slots.

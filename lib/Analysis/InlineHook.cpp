@@ -283,3 +283,11 @@ FailureOr<Value> attn::inlineHook(OpBuilder &builder, HookOp hook,
                                   ValueRange args, const HookReads &reads) {
   return Inliner(builder, reads).run(hook, args);
 }
+
+Type attn::elementBehindHook(Value tile) {
+  if (auto load = tile.getDefiningOp<LoadQueryOp>())
+    return load.getTensor().getType().getElement();
+  if (auto load = tile.getDefiningOp<LoadKVOp>())
+    return load.getTensor().getType().getElement();
+  return Float32Type::get(tile.getContext());
+}

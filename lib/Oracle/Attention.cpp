@@ -240,14 +240,16 @@ private:
     for (int32_t i = 0; i < n; ++i)
       to[i] = loadElement(p.element, base, at + i);
   }
-  /// to = hook(from), or a copy.
+  /// to = hook(from), rounded to the element type, or a copy.
   void transform(const HookProgram *hook, Env env, const double *from,
-                 int32_t n, double *to) const {
+                 int32_t n, double *to, Element element) const {
     env.x = from;
     env.xSize = n;
     for (int32_t i = 0; i < n; ++i) {
       env.i = i;
       to[i] = hook ? mask::evalFloat(*hook, env) : from[i];
+      if (hook && element != Element::F32)
+        to[i] = roundTo(element, float(to[i]));
     }
   }
   Env envOf(int32_t request, int32_t head, int32_t position) const {
@@ -294,11 +296,11 @@ void Runner::load(const Group &group, int32_t begin, int32_t end,
     loadVector(p.k, p.kStrides, group.request, token, group.kvHead, p.dim,
                raw.data());
     transform(p.key, env, raw.data(), p.dim,
-              tensors.k.data() + size_t(j) * size_t(p.dim));
+              tensors.k.data() + size_t(j) * size_t(p.dim), p.element);
     loadVector(p.v, p.vStrides, group.request, token, group.kvHead, p.dimV,
                raw.data());
     transform(p.value, env, raw.data(), p.dimV,
-              tensors.v.data() + size_t(j) * size_t(p.dimV));
+              tensors.v.data() + size_t(j) * size_t(p.dimV), p.element);
   }
 }
 
@@ -336,7 +338,8 @@ void Runner::row(size_t index, const Tensors &tensors, Scratch &scratch) const {
   scratch.q.resize(size_t(p.dim));
   loadVector(p.q, p.qStrides, id.request, int64_t(r.q_begin) + id.row, id.head,
              p.dim, scratch.raw.data());
-  transform(p.query, env, scratch.raw.data(), p.dim, scratch.q.data());
+  transform(p.query, env, scratch.raw.data(), p.dim, scratch.q.data(),
+            p.element);
 
   out.maxScore[index] = scores(env, tensors, scratch);
   std::vector<double> &weights = scratch.weights;
@@ -375,7 +378,7 @@ void Runner::row(size_t index, const Tensors &tensors, Scratch &scratch) const {
   out.empty[index] = n == 0 && !p.output;
   if (p.output) {
     std::copy(o, o + p.dimV, scratch.raw.data());
-    transform(p.output, env, scratch.raw.data(), p.dimV, o);
+    transform(p.output, env, scratch.raw.data(), p.dimV, o, Element::F32);
   }
 }
 
@@ -434,6 +437,8 @@ bool attn::oracle::attention(const Problem &problem,
     out.lse.assign(rows.size(), -infinity);
   out.maxScore.assign(rows.size(), 0.0);
   out.empty.assign(rows.size(), 0);
+  if ((problem.query || problem.key) && problem.element != Element::F32)
+    out.scoreRounding = problem.element == Element::F16 ? 0x1p-12 : 0x1p-9;
 
   // Groups in order of (request, KV head).
   int32_t ratio = problem.heads / problem.kvHeads;

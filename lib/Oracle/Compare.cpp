@@ -122,7 +122,8 @@ Comparison attn::oracle::compare(const Reference &ref, const float *o,
     }
     if (hasLse && !lseEmpty) {
       double error = std::fabs(double(lse[r]) - ref.lse[r]);
-      double limit = 1e-5 + 2e-6 * ref.maxScore[r];
+      double limit = 1e-5 + 2e-6 * ref.maxScore[r] +
+                     ref.scoreRounding * (1 + ref.maxScore[r]);
       double ratio = error / limit;
       if (result.worstLseRow < 0 || worse(ratio, lseRatio)) {
         lseRatio = ratio;

@@ -54,6 +54,12 @@ bool ProblemFacts::of(KernelOp kernel, ProblemFacts &facts,
       facts.hookValues.rows += values.rows;
       facts.hookValues.columns += values.columns;
     }
+  facts.outputReadsOthers = false;
+  if (HookOp hook = variant.getHook(HookKind::Output)) {
+    Block &body = hook.getBody().front();
+    for (ElementOp read : body.getOps<ElementOp>())
+      facts.outputReadsOthers |= read.getIndex() != body.getArguments().back();
+  }
   facts.scoreWork = {};
   if (HookOp hook = variant.getHook(HookKind::Score))
     facts.scoreWork = elementWorkOf(hook);

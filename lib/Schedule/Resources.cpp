@@ -70,6 +70,8 @@ Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
   r.sharedBytes = tileQ * row * pipe.getDepth("q") +
                   tileK * row * pipe.getDepth("k") +
                   tileK * rowBytes(valueDim * in) * pipe.getDepth("v");
+  if (facts.outputReadsOthers) // 8 rows of O at a time for each warp
+    r.sharedBytes += computing / 32 * 8 * valueDim * 4;
   if (roles)
     for (StringRef channel : {"q", "k", "v", "work", "verdict"})
       r.sharedBytes += 16 * uint64_t(pipe.getDepth(channel));

@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttnInterp.h"
+#include "attn/Analysis/InlineHook.h"
+#include "attn/Dialect/Pipe/IR/Pipe.h"
 
 #include <algorithm>
 #include <limits>
@@ -231,23 +233,46 @@ static void roundTile(Tile &tile, Type type) {
       x = oracle::roundTo(element, x);
 }
 
+/// The hook on the live rows of a map, which are those of both tiles from `first`
+/// on.
+static void hookRows(CompiledHook &hook, const RowMap &map, const Tile &in,
+                     Tile &out, int32_t first, Interp &interp) {
+  AttnState &state = interp.state<AttnState>();
+  enter(state, map);
+  for (auto [r, row] : llvm::enumerate(map.rows))
+    if (row.live)
+      transformRow(hook, state, in.row(first + int32_t(r)), in.cols,
+                   out.row(first + int32_t(r)), out.cols, map.request, row.head,
+                   row.position);
+}
+
 static LogicalResult transformRows(TransformRowsOp op, Interp &interp) {
   Tile *in = tileOf(op, op.getTile(), interp);
   CompiledHook *hook = getHook(op, op.getKind(), interp);
   if (!in || !hook)
     return failure();
-  const RowMap &map = interp.get<RowMap>(op.getRows());
-  AttnState &state = interp.state<AttnState>();
-  enter(state, map);
   auto type = cast<TileType>(op.getResult().getType());
   auto out = std::make_shared<Tile>(type.getRows(), type.getCols());
-  for (auto [r, row] : llvm::enumerate(map.rows))
-    if (row.live)
-      transformRow(*hook, state, in->row(r), in->cols, out->row(r), out->cols,
-                   map.request, row.head, row.position);
-  roundTile(*out, type.getElement());
+  hookRows(*hook, interp.get<RowMap>(op.getRows()), *in, *out, /*first=*/0,
+           interp);
+  roundTile(*out, elementBehindHook(op.getTile()));
   interp.set(op.getResult(), Datum(out));
   return success();
+}
+
+/// The hook on the rows below kv1 of a tile of keys or values: `op` is a
+/// transform_keys or a rewrite_kv.
+template <typename OpTy>
+static void hookKeys(CompiledHook &hook, OpTy op, const Tile &in, Tile &out,
+                     Interp &interp) {
+  AttnState &state = interp.state<AttnState>();
+  state.qLen = interp.getInt(op.getQLen());
+  state.kvLen = interp.getInt(op.getKvLen());
+  int64_t k0 = interp.getInt(op.getK0()), kv1 = interp.getInt(op.getKv1());
+  for (int32_t r = 0; r < out.rows && k0 + r < kv1; ++r)
+    transformRow(hook, state, in.row(r), in.cols, out.row(r), out.cols,
+                 interp.getInt(op.getRequest()), interp.getInt(op.getKvHead()),
+                 k0 + r);
 }
 
 static LogicalResult transformKeys(TransformKeysOp op, Interp &interp) {
@@ -255,18 +280,30 @@ static LogicalResult transformKeys(TransformKeysOp op, Interp &interp) {
   CompiledHook *hook = getHook(op, op.getKind(), interp);
   if (!in || !hook)
     return failure();
-  AttnState &state = interp.state<AttnState>();
-  state.qLen = interp.getInt(op.getQLen());
-  state.kvLen = interp.getInt(op.getKvLen());
-  int64_t k0 = interp.getInt(op.getK0()), kv1 = interp.getInt(op.getKv1());
   auto type = cast<TileType>(op.getResult().getType());
   auto out = std::make_shared<Tile>(type.getRows(), type.getCols());
-  for (int32_t r = 0; r < out->rows && k0 + r < kv1; ++r)
-    transformRow(*hook, state, in->row(r), in->cols, out->row(r), out->cols,
-                 interp.getInt(op.getRequest()), interp.getInt(op.getKvHead()),
-                 k0 + r);
-  roundTile(*out, type.getElement());
+  hookKeys(*hook, op, *in, *out, interp);
+  roundTile(*out, elementBehindHook(op.getTile()));
   interp.set(op.getResult(), Datum(out));
+  return success();
+}
+
+/// In place, in a slot.
+static LogicalResult rewrite(Operation *op, HookKind kind, mlir::Value slot,
+                             Interp &interp) {
+  CompiledHook *hook = getHook(op, kind, interp);
+  Tile *tile = hook ? slotTile(op, slot, interp) : nullptr;
+  if (!tile)
+    return failure();
+  const Tile old = *tile;
+  if (auto query = dyn_cast<RewriteQueryOp>(op)) {
+    const RowMap &map = interp.get<RowMap>(query.getRows());
+    hookRows(*hook, map, old, *tile, map.first, interp);
+  } else {
+    hookKeys(*hook, cast<RewriteKVOp>(op), old, *tile, interp);
+  }
+  auto type = cast<pipe::SlotType>(slot.getType());
+  roundTile(*tile, cast<TileType>(type.getPayload()).getElement());
   return success();
 }
 
@@ -279,5 +316,9 @@ LogicalResult attn::sim::runHookedOp(Operation *op, Interp &interp) {
     return applySink(sink, interp);
   if (auto rows = dyn_cast<TransformRowsOp>(op))
     return transformRows(rows, interp);
+  if (auto query = dyn_cast<RewriteQueryOp>(op))
+    return rewrite(op, HookKind::Query, query.getSlot(), interp);
+  if (auto kv = dyn_cast<RewriteKVOp>(op))
+    return rewrite(op, kv.getKind(), kv.getSlot(), interp);
   return transformKeys(cast<TransformKeysOp>(op), interp);
 }

@@ -369,7 +369,7 @@ LogicalResult attn::sim::runAttnOp(Operation *op, Interp &interp) {
   if (auto x = dyn_cast<CheckOp>(op))
     return check(x, interp);
   if (isa<ApplyScoreOp, ApplyMaskOp, ApplySinkOp, TransformRowsOp,
-          TransformKeysOp>(op))
+          TransformKeysOp, RewriteQueryOp, RewriteKVOp>(op))
     return runHookedOp(op, interp);
   if (isa<LoadQueryOp, LoadKVOp, CopyQueryOp, CopyKVOp, StoreOp, StorePartialOp,
           LoadPartialOp, ZeroRowsOp>(op))

@@ -65,6 +65,8 @@ bool FragProgram::compile(Block &block, bool onFma, std::string &error) {
       step.element = load.getResult().getType();
     } else if (auto offset = dyn_cast<frag::OffsetOp>(op)) {
       step.element = offset.getBase().getType();
+    } else if (isa<frag::ElementOp>(op)) {
+      step.element = {};
     } else if (!decodeScalar(&op, step.scalar)) {
       error =
           ("'" + op.getName().getStringRef() + "' cannot be interpreted").str();
@@ -90,11 +92,17 @@ void FragProgram::capture(Interp &interp, Word *slots) const {
     slots[slot] = interp.get(value).word();
 }
 
-void FragProgram::run(Word *slots) const {
+void FragProgram::run(Word *slots, ArrayRef<float> row) const {
   for (const Step &step : steps) {
     const ScalarInstr &instr = step.scalar;
     if (instr.fn) {
       instr.fn(slots, instr);
+      continue;
+    }
+    if (!step.element) {
+      int64_t last = int64_t(row.size()) - 1;
+      int64_t index = std::clamp<int64_t>(slots[instr.in[0]].i, 0, last);
+      slots[instr.dst] = Word::ofFloat(row[index]);
       continue;
     }
     int64_t base = slots[instr.in[0]].i, index = slots[instr.in[1]].i;
@@ -192,7 +200,7 @@ LogicalResult attn::sim::runFragOp(Operation *op, Interp &interp) {
     return runScalarOp(op, interp);
   if (isa<frag::SmemOp, frag::PosOp, frag::NextOp, frag::CpAsyncOp,
           frag::CpAsyncCommitOp, frag::CpAsyncWaitOp, frag::CtaSyncOp,
-          frag::LdmatrixOp, frag::MmaOp>(op))
+          frag::LdmatrixOp, frag::MmaOp, frag::RewriteRowsOp>(op))
     return runFragSmemOp(op, interp);
   return runFragTileOp(op, interp);
 }

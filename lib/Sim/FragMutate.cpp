@@ -35,7 +35,7 @@ llvm::StringRef attn::sim::nameOf(Kind kind) {
   case Kind::DropCopy:
   case Kind::DropArrive:
   case Kind::DropFence:
-  case Kind::DropZeroRows:
+  case Kind::DropRows:
   case Kind::DropWords:
   case Kind::DropRegisters:
     return "drop";
@@ -113,7 +113,7 @@ static Operation *guardOf(Operation *arrival) {
       if (operand.getDefiningOp() == op)
         return nullptr;
     if (isa<frag::WgmmaWaitOp, frag::LdWordsOp, frag::StWordsOp,
-            frag::ZeroRowsOp, scf::ForOp>(op))
+            frag::ZeroRowsOp, frag::RewriteRowsOp, scf::ForOp>(op))
       return op;
     // Announces nothing that lies in front of a wait.
     if (isa<frag::MbarWaitOp, frag::MbarArriveOp>(op))
@@ -243,8 +243,8 @@ static SmallVector<Kind> kindsOf(Operation *op) {
     kinds.append({Kind::DropArrive, Kind::BytesLess, Kind::BytesMore});
   } else if (isa<frag::FenceOp>(op)) {
     kinds.push_back(Kind::DropFence);
-  } else if (isa<frag::ZeroRowsOp>(op)) {
-    kinds.push_back(Kind::DropZeroRows);
+  } else if (isa<frag::ZeroRowsOp, frag::RewriteRowsOp>(op)) {
+    kinds.push_back(Kind::DropRows);
   } else if (isa<frag::StWordsOp>(op)) {
     kinds.push_back(Kind::DropWords);
   } else if (isa<frag::PosOp>(op)) {
@@ -320,7 +320,7 @@ static void edit(Operation *op, Kind kind) {
   case Kind::DropCopy:
   case Kind::DropArrive:
   case Kind::DropFence:
-  case Kind::DropZeroRows:
+  case Kind::DropRows:
   case Kind::DropWords:
   case Kind::DropRegisters:
     op->erase();

@@ -299,5 +299,13 @@ LogicalResult attn::sim::runFragSmemOp(Operation *op, Interp &interp) {
   }
   if (auto load = dyn_cast<frag::LdmatrixOp>(op))
     return runLdmatrix(load, interp);
+  if (auto rewrite = dyn_cast<frag::RewriteRowsOp>(op)) {
+    size_t base;
+    if (failed(readSlot(op, rewrite.getRing(), rewrite.getPos(), interp, base)))
+      return failure();
+    return rewriteRows(
+        rewrite, base, /*first=*/0, /*step=*/1,
+        [](unsigned, bool) { return success(); }, interp, state.smem);
+  }
   return runMma(cast<frag::MmaOp>(op), interp);
 }

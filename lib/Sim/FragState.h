@@ -50,7 +50,7 @@ struct TileShape {
 /// A map's or a copy's body as a flat list.
 struct FragProgram {
   struct Step {
-    ScalarInstr scalar; ///< null fn: a load
+    ScalarInstr scalar; ///< null fn: a load, of the row if there is no element
     mlir::Type element;
   };
   unsigned args = 0, slotCount = 0;
@@ -62,7 +62,8 @@ struct FragProgram {
   /// `error` names the op.
   bool compile(mlir::Block &block, bool onFma, std::string &error);
   void capture(Interp &interp, Word *slots) const;
-  void run(Word *slots) const;
+  /// `row`: what frag.element reads.
+  void run(Word *slots, llvm::ArrayRef<float> row = {}) const;
 };
 
 /// A started copy of one row.
@@ -140,6 +141,13 @@ inline int32_t slotOf(int64_t pos) { return int32_t(pos & 0xffffffff); }
 mlir::LogicalResult runFragOp(mlir::Operation *op, Interp &interp);
 mlir::LogicalResult runFragTileOp(mlir::Operation *op, Interp &interp);
 mlir::LogicalResult runFragSmemOp(mlir::Operation *op, Interp &interp);
+/// Called around each row of a slot that is rewritten.
+using RowAccess = llvm::function_ref<mlir::LogicalResult(unsigned row, bool write)>;
+/// Every `step`-th row from the `first` one on of a rewrite, in the slot at `base`.
+mlir::LogicalResult rewriteRows(frag::RewriteRowsOp op, size_t base,
+                                unsigned first, unsigned step, RowAccess access,
+                                Interp &interp, std::vector<uint8_t> &smem);
+mlir::LogicalResult rewriteTile(frag::RewriteTileOp op, Interp &interp);
 
 } // namespace attn::sim
 

@@ -342,6 +342,8 @@ LogicalResult attn::sim::runFragTileOp(Operation *op, Interp &interp) {
   }
   if (auto keep = dyn_cast<frag::KeepColumnsOp>(op))
     return keepColumns(keep, interp);
+  if (auto rewrite = dyn_cast<frag::RewriteTileOp>(op))
+    return rewriteTile(rewrite, interp);
   if (auto reduce = dyn_cast<frag::ReduceRowOp>(op)) {
     reduceRow(reduce, interp);
     return success();

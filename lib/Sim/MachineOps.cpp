@@ -5,6 +5,8 @@
 //   frag.cp_async   the warp's share of the 16-byte chunks; each lands at once or
 //                   at the wait that covers its group, by the seed
 //   frag.mma        the rows that the warp holds; all of B
+//   frag.rewrite_*  the rows that the warp has; in registers they go through rows
+//                   of shared memory that are the warp's own
 //
 // Values, maps and reductions are those of FragTiles.cpp over 32 threads.
 //
@@ -247,6 +249,51 @@ static LogicalResult runMma(frag::MmaOp op, Warp &warp) {
 }
 
 //===----------------------------------------------------------------------===//
+// Rewritten rows
+//===----------------------------------------------------------------------===//
+
+static LogicalResult rewriteSlot(frag::RewriteRowsOp op, Warp &warp) {
+  FragRing &ring = warp.interp->get<FragRing>(op.getRing());
+  layout::Swizzle swizzle = frag::swizzleOf(ring.type);
+  unsigned step = 16 / swizzle.getElementBytes();
+  size_t base = slotBase(ring, slotOf(warp.interp->getInt(op.getPos())));
+  Access by = warp.lanesAccess(op);
+  auto access = [&](unsigned row, bool write) -> LogicalResult {
+    for (unsigned col = 0; col < swizzle.getCols(); col += step) {
+      size_t at = base + swizzle.byteOffset(row, col);
+      if (failed(write ? warp.machine.write(warp, op, at, 16, by)
+                       : warp.machine.read(warp, op, at, 16, by)))
+        return failure();
+    }
+    return success();
+  };
+  if (failed(rewriteRows(op, base, warp.inGroup(), warp.groupWarps, access,
+                         *warp.interp, warp.cta.smem)))
+    return failure();
+  return warp.machine.yield();
+}
+
+/// The elements that cross lanes; the values are those of FragRewrite.cpp.
+static LogicalResult passThrough(frag::RewriteTileOp op, Warp &warp) {
+  if (!op.getScratch())
+    return success();
+  FragRing &ring = warp.interp->get<FragRing>(op.getScratch());
+  layout::Swizzle swizzle = frag::swizzleOf(ring.type);
+  unsigned rows = frag::RewriteTileOp::rowsAtATime(op.getTile().getType());
+  unsigned own = warp.inGroup() + std::max(warp.rank, 0) * warp.groupWarps;
+  unsigned step = 16 / swizzle.getElementBytes();
+  warp.syncLanes();
+  for (unsigned row = own * rows; row < (own + 1) * rows; ++row)
+    for (unsigned col = 0; col < swizzle.getCols(); col += step) {
+      size_t at = ring.base + swizzle.byteOffset(row, col);
+      if (failed(warp.machine.write(warp, op, at, 16, warp.access(op))) ||
+          failed(warp.machine.read(warp, op, at, 16, warp.access(op))))
+        return failure();
+    }
+  return warp.machine.yield();
+}
+
+//===----------------------------------------------------------------------===//
 // Dispatch
 //===----------------------------------------------------------------------===//
 
@@ -302,6 +349,11 @@ LogicalResult attn::sim::runMachineOp(Operation *op, Warp &warp) {
     return runLdmatrix(load, warp);
   if (auto mma = dyn_cast<frag::MmaOp>(op))
     return runMma(mma, warp);
+  if (auto rewrite = dyn_cast<frag::RewriteRowsOp>(op))
+    return rewriteSlot(rewrite, warp);
+  if (auto rewrite = dyn_cast<frag::RewriteTileOp>(op);
+      rewrite && failed(passThrough(rewrite, warp)))
+    return failure();
   if (isa<frag::StoreOp, frag::StoreVecOp>(op) && failed(machine.yield()))
     return failure();
   return runFragOp(op, interp);

@@ -60,8 +60,8 @@ llvm::StringRef attn::sim::nameOf(Kind kind) {
     return "drop recv";
   case Kind::DoubleRecv:
     return "double recv";
-  case Kind::DropZeroRows:
-    return "drop zero_rows";
+  case Kind::DropRows:
+    return "drop rows";
   case Kind::DropTurn:
     return "drop turn";
   case Kind::DepthLess:
@@ -141,8 +141,10 @@ static pipe::JoinOp joinOf(pipe::ReleaseOp release) {
   return {};
 }
 
-static bool isZeroRows(Operation *op) {
-  return op->getName().getStringRef() == "attn.zero_rows";
+/// What threads write into slots.
+static bool writesRows(Operation *op) {
+  StringRef name = op->getName().getStringRef();
+  return name == "attn.zero_rows" || name.starts_with("attn.rewrite_");
 }
 
 /// Edits that an op takes.
@@ -189,8 +191,8 @@ static SmallVector<Kind> kindsOf(Operation *op) {
         kinds.push_back(Kind::OtherReplica);
   } else if (isa<pipe::TakeTurnOp, pipe::PassTurnOp>(op)) {
     kinds.push_back(Kind::DropTurn);
-  } else if (isZeroRows(op)) {
-    kinds.push_back(Kind::DropZeroRows);
+  } else if (writesRows(op)) {
+    kinds.push_back(Kind::DropRows);
   }
   return kinds;
 }
@@ -260,7 +262,7 @@ static void edit(Operation *op, Kind kind) {
   case Kind::DropCommit:
   case Kind::DropRelease:
   case Kind::DropSend:
-  case Kind::DropZeroRows:
+  case Kind::DropRows:
   case Kind::DropTurn:
     op->erase();
     return;

@@ -132,22 +132,24 @@ LogicalResult attn::sim::writeSlot(Operation *op, mlir::Value value,
 
 Tile *attn::sim::slotTile(Operation *op, mlir::Value value, Interp &interp) {
   auto &handle = interp.get<SlotHandle>(value);
-  if (!handle.producer || !handle.held()) {
-    (void)wrongState(op, interp, handle, nameOf(SlotState::Producer));
+  if (failed(checkHeld(op, interp, handle)))
     return nullptr;
-  }
   PipeState &pipe = interp.state<PipeState>();
+  auto race = [&](const Twine &what) -> Tile * {
+    (void)interp.fail(
+        op,
+        "writes " + slotText(*handle.channel, handle.lane, handle.index) + what,
+        Verdict::Race);
+    return nullptr;
+  };
   if (pipe.fibers)
-    for (auto &future : pipe.self().open)
-      if (future->writesSlot(&handle)) {
-        (void)interp.fail(
-            op,
-            "writes " + slotText(*handle.channel, handle.lane, handle.index) +
-                " while a copy that was not joined fills it",
-            Verdict::Race);
-        return nullptr;
-      }
-  return handle.slot().payload.get();
+    for (auto &future : pipe.self().open) {
+      if (future->writesSlot(&handle))
+        return race(" while a copy that was not joined fills it");
+      if (handle.view && future->readsTile(handle.view.get()))
+        return race(" while an operation that was not joined reads it");
+    }
+  return handle.producer ? handle.slot().payload.get() : handle.view.get();
 }
 
 float attn::sim::tailOf(Interp &interp) {

@@ -98,6 +98,28 @@ void CostModel::decodeMap(frag::MapOp map, Stream &out) {
     out.moved.push_back(exp2fma::isOnFma(layout.colSlot(reg), *share));
 }
 
+/// The region of a rewrite, for each of `out.elements`: what depends on the row
+/// alone once, and a read of shared memory for each element of another place.
+void CostModel::decodeRow(Block &body, Stream &out) const {
+  llvm::DenseSet<mlir::Value> ofElement;
+  ofElement.insert(body.getArgument(1));
+  for (Operation &op : body.without_terminator()) {
+    auto read = dyn_cast<frag::ElementOp>(op);
+    bool depends = read || llvm::any_of(op.getOperands(), [&](mlir::Value v) {
+                     return ofElement.contains(v);
+                   });
+    if (depends)
+      ofElement.insert(op.result_begin(), op.result_end());
+    std::vector<Instr> &steps = depends ? out.steps : out.head;
+    if (!read) {
+      scalar(&op, steps, [](mlir::Value) { return false; });
+    } else if (read.getIndex() != body.getArgument(1)) {
+      add(steps, alu(), 6);
+      add(steps, memory(4 * layout::warpSize, sm.sharedLatency));
+    }
+  }
+}
+
 Stream CostModel::decode(Operation *op) {
   Stream out;
   auto layoutOf = [](Type type) {
@@ -118,6 +140,21 @@ Stream CostModel::decode(Operation *op) {
   };
   llvm::TypeSwitch<Operation *>(op)
       .Case<frag::MapOp>([&](auto map) { decodeMap(map, out); })
+      .Case<frag::RewriteTileOp>([&](auto rewrite) {
+        out.elements =
+            layoutOf(rewrite.getTile().getType()).registersPerThread();
+        if (rewrite.getScratch())
+          out.steps = {memory(4 * layout::warpSize, 0)};
+        decodeRow(rewrite.getBody().front(), out);
+      })
+      .Case<frag::RewriteRowsOp>([&](auto rewrite) {
+        // Of one row.
+        frag::RingType ring = rewrite.getRing().getType();
+        out.elements = llvm::divideCeil(ring.getCols(), layout::warpSize);
+        out.steps = {memory(2 * layout::warpSize, sm.sharedLatency), convert(),
+                     memory(2 * layout::warpSize, 0)};
+        decodeRow(rewrite.getBody().front(), out);
+      })
       .Case<frag::SplatOp>([&](auto splat) {
         Type type = splat.getResult().getType();
         layout::Layout layout = layoutOf(type);

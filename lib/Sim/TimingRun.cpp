@@ -417,6 +417,11 @@ LogicalResult Timing::before(Operation *op, Interp &interp) {
                     ring.getRows() / warp.groupWarps;
     for (int64_t b = 0; b < bytes && succeeded(done); b += 512)
       done = issue(warp, costs.memory(512, 0), 0);
+  } else if (auto rewrite = dyn_cast<frag::RewriteRowsOp>(op)) {
+    int64_t rows = interp.getInt(rewrite.getEnd()) -
+                   interp.getInt(rewrite.getBegin()) - warp.inGroup();
+    for (int64_t row = 0; row < rows && succeeded(done); row += warp.groupWarps)
+      done = runStream(warp, op);
   } else {
     done = runStream(warp, op);
   }
@@ -432,7 +437,7 @@ LogicalResult Timing::before(Operation *op, Interp &interp) {
 LogicalResult Timing::after(Operation *op, Interp &interp) {
   Warp &warp = running();
   WarpClock &c = clock(warp);
-  if (op->getNumRegions() && !isa<frag::MapOp>(op))
+  if (op->getNumRegions() && !isa<frag::MapOp, frag::RewriteTileOp>(op))
     return success();
   if (auto wait = dyn_cast<frag::MbarWaitOp>(op)) {
     StringRef name = interp.get<BarsObject>(wait.getBars()).name;

@@ -73,6 +73,7 @@ public:
 private:
   Stream decode(mlir::Operation *op);
   void decodeMap(frag::MapOp map, Stream &out);
+  void decodeRow(mlir::Block &body, Stream &out) const;
   void scalar(mlir::Operation *op, std::vector<Instr> &out,
               llvm::function_ref<bool(mlir::Value)> uniform) const;
 

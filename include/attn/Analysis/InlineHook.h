@@ -45,6 +45,11 @@ mlir::FailureOr<mlir::Value> inlineHook(mlir::OpBuilder &builder, HookOp hook,
                                         mlir::ValueRange args,
                                         const HookReads &reads);
 
+/// Vectors that a hook makes have the element type of their tensor: what the
+/// elements of `tile`, before a query, key or value hook, are rounded to behind it.
+/// f32 for a tile that no tensor was loaded into, as that of an output hook.
+mlir::Type elementBehindHook(mlir::Value tile);
+
 } // namespace attn
 
 #endif // ATTN_ANALYSIS_INLINEHOOK_H

@@ -72,6 +72,9 @@ struct Reference {
                                 // the score hook, and of the sink logit
   std::vector<uint8_t> empty;   // no visible key and no output hook: O is 0
   double rmsV = 0;              // over the finite elements of all requests' V
+  // Half a step of an element of Q or K that a hook made and that was rounded: where
+  // its error decides, another way to compute it gives the neighbour.
+  double scoreRounding = 0;
 };
 
 /// All rows, by request, row, head.

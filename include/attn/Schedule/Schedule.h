@@ -48,6 +48,8 @@ struct ProblemFacts {
   bool hasScoreHook = false;
   bool hasMaskHook = false;
   int32_t group = 1;
+  /// An output hook takes elements of other threads.
+  bool outputReadsOthers = false;
   HookValues hookValues; ///< of score and mask hook
   ElementWork scoreWork; ///< of the score hook
 

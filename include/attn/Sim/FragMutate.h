@@ -40,7 +40,7 @@ struct FragMutant {
     BytesLess, ///< half of the bytes expected
     BytesMore, ///< twice
     DropFence,
-    DropZeroRows,
+    DropRows,
     DropWords,     ///< st_words
     FlipPhase,     ///< of a first position
     StuckPos,      ///< next gives the same position

@@ -40,7 +40,7 @@ struct PipeMutant {
     DoubleSend,
     DropRecv, ///< the words are 0
     DoubleRecv,
-    DropZeroRows,
+    DropRows,
     DropTurn,     ///< a take or a pass
     DepthLess,    ///< one slot less
     NoTokens,     ///< no initial tokens

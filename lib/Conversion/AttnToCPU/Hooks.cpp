@@ -193,7 +193,8 @@ LogicalResult KernelLowering::lower(TransformRowsOp op) {
       if (failed(y))
         status = failure();
       else
-        g.storeF(*y, elementAddress(to, r, i));
+        g.storeF(g.roundTo(*y, elementBehindHook(op.getTile())),
+                 elementAddress(to, r, i));
     });
   });
   return status;
@@ -239,8 +240,9 @@ LogicalResult KernelLowering::lower(TransformKeysOp op) {
                           status = failure();
                           return {now[0]};
                         }
-                        g.storeF(*y, elementAddress(to, j, i));
-                        return {g.fma(*y, g.f32c(0), now[0])};
+                        Value x = g.roundTo(*y, elementBehindHook(op.getTile()));
+                        g.storeF(x, elementAddress(to, j, i));
+                        return {g.fma(x, g.f32c(0), now[0])};
                       });
       });
   if (to.flag >= 0) {

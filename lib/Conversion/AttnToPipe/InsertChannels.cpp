@@ -20,6 +20,12 @@
 // The visits of an item are put under `scf.if first < last`, and Q is loaded
 // inside it: an item that sees no block starts no copy and leaves no slot full.
 //
+// A query, key or value hook acts on the slot, behind its wait:
+//
+//   %kt = attn.load_kv %k ...             %kt, %b = pipe.wait %kch
+//   %kx = attn.transform_keys key %kt ->  attn.rewrite_kv key %b ...
+//   %s = attn.qk %qt, %kx                 %s = attn.qk %qt, %kt
+//
 // Invariant: per item, a channel has as many waits as commits; a slot is
 // released right after the last use of its payload in the wait's block.
 //
@@ -174,6 +180,25 @@ static void produceRagged(OpBuilder &b, Location loc, const Fill &fill,
   fill.produce(other, loc);
 }
 
+/// Puts the hook on the payload of `load`, if there is one, behind `wait` as one on
+/// the slot.
+static void rewriteSlot(OpBuilder &b, Operation *load, pipe::WaitOp wait) {
+  Value payload = load->getResult(0);
+  if (!payload.hasOneUse())
+    return;
+  Operation *hook = *payload.user_begin();
+  if (auto rows = dyn_cast<TransformRowsOp>(hook))
+    RewriteQueryOp::create(b, hook->getLoc(), wait.getSlot(), rows.getRows());
+  else if (auto keys = dyn_cast<TransformKeysOp>(hook))
+    RewriteKVOp::create(b, hook->getLoc(), keys.getKind(), wait.getSlot(),
+                        keys.getRequest(), keys.getKvHead(), keys.getK0(),
+                        keys.getKv1(), keys.getQLen(), keys.getKvLen());
+  else
+    return;
+  hook->getResult(0).replaceAllUsesWith(payload);
+  hook->erase();
+}
+
 /// acquire, issue, commit, wait before `before`; the payload replaces the
 /// load's result and is released after its last use in that block.
 static LogicalResult
@@ -193,12 +218,30 @@ loadThroughChannel(Operation *load, Operation *before, TensorRole role,
     fill.produce(b, loc);
   auto slotType = pipe::SlotType::get(b.getContext(), payload);
   auto wait = pipe::WaitOp::create(b, loc, payload, slotType, channel);
+  rewriteSlot(b, load, wait);
   load->getResult(0).replaceAllUsesWith(wait.getPayload());
   Operation *last = lastUserIn(wait->getBlock(), wait.getPayload());
   b.setInsertionPointAfter(last ? last : wait.getOperation());
   pipe::ReleaseOp::create(b, loc, wait.getSlot());
   load->erase();
   return success();
+}
+
+/// Moves what rewrites slots of a body behind its last wait, in front of all
+/// readers.
+static void sinkRewrites(Block *block) {
+  SmallVector<Operation *> rewrites;
+  Operation *behind = nullptr;
+  for (Operation &op : *block) {
+    if (isa<pipe::WaitOp>(op))
+      behind = &op;
+    else if (isa<RewriteKVOp>(op))
+      rewrites.push_back(&op);
+  }
+  for (Operation *rewrite : rewrites) {
+    rewrite->moveAfter(behind);
+    behind = rewrite;
+  }
 }
 
 /// Moves each wait of a body down to the end of the copies, so that all copies
@@ -275,7 +318,11 @@ struct InsertChannels : attn::impl::PipeInsertChannelsBase<InsertChannels> {
 
   LogicalResult convertQuery(LoadQueryOp op, scf::IfOp guard, VisitChain &chain,
                              pipe::ScheduleAttr schedule, Channels &channels) {
-    for (Operation *user : op.getResult().getUsers())
+    // A hook in front of the visits goes with the wait.
+    Value query = op.getResult();
+    if (query.hasOneUse() && isa<TransformRowsOp>(*query.user_begin()))
+      query = query.user_begin()->getResult(0);
+    for (Operation *user : query.getUsers())
       if (!guard->isProperAncestor(user))
         return user->emitError(
             "uses the query tile outside the visits of an item");
@@ -304,6 +351,7 @@ struct InsertChannels : attn::impl::PipeInsertChannelsBase<InsertChannels> {
       if (failed(done))
         return failure();
     }
+    sinkRewrites(body);
     sinkWaits(body);
     return success();
   }

@@ -14,7 +14,8 @@
 // stays contiguous:  descending from bn,  b_i -> min(b_i, bn - 1).
 //
 // What PV reads of its visit is carried: P, and O as the visit has rescaled it.
-// Both are made behind the join of the PV before, which reads their registers.
+// Both are made behind the join of the PV before, which reads their registers.  A
+// hook on V goes with its PV, and the first key of its block is carried for it.
 //
 // The role that copies does the same with V:  K(first); {K(j) V(before)}; V(last),
 // so that both sides take the channels in one order and no depth is too small.
@@ -92,12 +93,14 @@ namespace {
 struct Products {
   pipe::IssueOp qk, issue;
   pipe::WaitOp wait;
+  RewriteKVOp rewrite; ///< of the slot, or null
   pipe::JoinOp join;
   pipe::ReleaseOp release;
 
   PVOp pv() { return *issue.getBody().front().getOps<PVOp>().begin(); }
   bool isLate(Operation *op) const {
-    return op == wait || op == issue || op == join || op == release;
+    return op == wait || op == rewrite || op == issue || op == join ||
+           op == release;
   }
 };
 
@@ -105,6 +108,12 @@ struct Products {
 struct Carried {
   SmallVector<Value> state; ///< as the loops carry it
   Value p;                  ///< weights of the last visit
+  Value k0;                 ///< its first key, if a hook rewrites V; or null
+
+  /// What the loops carry beside the state.
+  SmallVector<Value, 2> extra() const {
+    return k0 ? SmallVector<Value, 2>{p, k0} : SmallVector<Value, 2>{p};
+  }
 };
 
 class ComputeSkewer {
@@ -154,6 +163,8 @@ FailureOr<Products> ComputeSkewer::find(VisitLoop loop) {
       found.join = dyn_cast<pipe::JoinOp>(user);
     found.wait = found.pv().getValue().getDefiningOp<pipe::WaitOp>();
   }
+  if (found.wait)
+    found.rewrite = dyn_cast_or_null<RewriteKVOp>(rewriteOf(found.wait));
   if (found.wait)
     for (Operation *user : found.wait.getSlot().getUsers())
       if (auto release = dyn_cast<pipe::ReleaseOp>(user))
@@ -293,6 +304,8 @@ LogicalResult ComputeSkewer::peelFirst() {
         map.lookupOrDefault(isAcc ? product.getAcc() : value));
   }
   carried.p = map.lookupOrDefault(product.getP());
+  if (model.rewrite)
+    carried.k0 = map.lookupOrDefault(model.rewrite.getK0());
   return success();
 }
 
@@ -357,7 +370,7 @@ LogicalResult ComputeSkewer::rotate(VisitLoop old) {
   PVOp product = late.pv();
   b.setInsertionPoint(old.loop);
   SmallVector<Value> inits(old.loop.getInitArgs());
-  inits.push_back(carried.p);
+  llvm::append_range(inits, carried.extra());
   auto loop =
       scf::ForOp::create(b, loc, old.lo(), old.hi(), old.loop.getStep(), inits);
   loop->setDiscardableAttrs(old.loop->getDiscardableAttrDictionary());
@@ -369,7 +382,8 @@ LogicalResult ComputeSkewer::rotate(VisitLoop old) {
        llvm::zip(old.loop.getBody()->getArguments(), body->getArguments()))
     from.replaceAllUsesWith(to);
   Value oldO = loop.getRegionIterArg(acc);
-  Value oldP = loop.getRegionIterArgs().back();
+  unsigned states = old.loop.getNumResults();
+  Value oldP = loop.getRegionIterArg(states);
 
   // In this body O meant the sum up to the visit before: that is what PV, which
   // now belongs to that visit, gives.
@@ -380,11 +394,17 @@ LogicalResult ComputeSkewer::rotate(VisitLoop old) {
   o = o == oldO ? joined : o;
   yield.setOperand(acc, o);
   yield.getResultsMutable().append(p);
+  if (late.rewrite) {
+    yield.getResultsMutable().append(late.rewrite.getK0());
+    late.rewrite.getK0Mutable().assign(loop.getRegionIterArg(states + 1));
+  }
   product.getPMutable().assign(oldP);
   product.getAccMutable().assign(oldO);
 
   late.wait->moveAfter(late.qk);
   late.issue->moveAfter(late.wait);
+  if (late.rewrite)
+    late.rewrite->moveAfter(late.wait);
   // P and O are in use until the join, so their successors are made behind it.
   Operation *behind = late.release;
   for (Value value : {p, o}) {
@@ -397,10 +417,11 @@ LogicalResult ComputeSkewer::rotate(VisitLoop old) {
     late.join->moveBefore(behind);
     late.release->moveBefore(behind);
   }
-  old.loop.replaceAllUsesWith(
-      loop.getResults().take_front(old.loop.getNumResults()));
-  carried.state = SmallVector<Value>(loop->getResults().drop_back());
-  carried.p = loop->getResults().back();
+  old.loop.replaceAllUsesWith(loop.getResults().take_front(states));
+  carried.state = SmallVector<Value>(loop->getResults().take_front(states));
+  carried.p = loop.getResult(states);
+  if (late.rewrite)
+    carried.k0 = loop.getResult(states + 1);
   old.loop.erase();
   return success();
 }
@@ -412,10 +433,13 @@ void ComputeSkewer::finish() {
   IRMapping map;
   map.map(model.pv().getP(), carried.p);
   map.map(model.pv().getAcc(), carried.state[acc]);
-  for (Operation *op :
-       {model.wait.getOperation(), model.issue.getOperation(),
-        model.join.getOperation(), model.release.getOperation()})
-    b.clone(*op, map);
+  if (model.rewrite)
+    map.map(model.rewrite.getK0(), carried.k0);
+  for (Operation *op : {model.wait.getOperation(), model.rewrite.getOperation(),
+                        model.issue.getOperation(), model.join.getOperation(),
+                        model.release.getOperation()})
+    if (op)
+      b.clone(*op, map);
   yield->replaceUsesOfWith(carried.state[acc],
                            map.lookup(model.join.getPayload()));
 }
@@ -423,7 +447,7 @@ void ComputeSkewer::finish() {
 LogicalResult ComputeSkewer::run() {
   // Behind the waits for what all visits share.
   Operation *from = &block->front();
-  while (from != front && isa<pipe::WaitOp, SliceTileOp>(from))
+  while (from != front && isa<pipe::WaitOp, RewriteQueryOp, SliceTileOp>(from))
     from = from->getNextNode();
   b.setInsertionPoint(from);
   Value lo = descending ? end : begin, hi = descending ? begin : end;

@@ -247,7 +247,8 @@ void Splitter::takeReplicas() {
     useSlice(rows, share.slice(b, loc, rows, rank));
   }
   for (pipe::WaitOp wait : visits.thenBlock()->getOps<pipe::WaitOp>()) {
-    b.setInsertionPointAfter(wait);
+    Operation *rewrite = rewriteOf(wait);
+    b.setInsertionPointAfter(rewrite ? rewrite : wait.getOperation());
     Value tile = wait.getPayload();
     useSlice(tile, SliceTileOp::create(b, loc, share.of(tile.getType()), tile,
                                        rank, parts));
@@ -261,13 +262,15 @@ void Splitter::sinkIntoVisits() {
     for (pipe::WaitOp wait : llvm::make_early_inc_range(
              loop.loop.getBody()->getOps<pipe::WaitOp>())) {
       Block *body = wait->getBlock();
-      Operation *first = nullptr;
+      Operation *rewrite = rewriteOf(wait), *first = nullptr;
       for (Operation *user : wait->getUsers()) {
         Operation *here = body->findAncestorOpInBlock(*user);
-        if (!first || here->isBeforeInBlock(first))
+        if (here != rewrite && (!first || here->isBeforeInBlock(first)))
           first = here;
       }
       wait->moveBefore(first);
+      if (rewrite)
+        rewrite->moveBefore(first);
     }
   // Integers that the visits alone use: what a data-dependent border or the
   // number of a block is counted from.
@@ -290,12 +293,16 @@ void Splitter::sinkIntoVisits() {
   }
 }
 
-/// Blocks shorter than an item are not all seen by all replicas.
+/// Blocks shorter than an item are not all seen by all replicas.  Replicas that
+/// rewrite a block together all visit it.
 void Splitter::narrowToReplica() {
   pipe::RoleAttr compute = roleOf("default");
   auto rows = item->getOps<RowMapOp>();
   if (compute.getReplicas() == 1 || tileK >= tileQ || rows.empty())
     return;
+  for (VisitLoop loop : chain.loops)
+    if (!loop.loop.getBody()->getOps<RewriteKVOp>().empty())
+      return;
   Region &body = roles.getBodies()[roles.indexOf(compute.getName())];
   narrowVisits(chain, visits, *rows.begin(), body.front().getArgument(0),
                tileQ / compute.getReplicas());

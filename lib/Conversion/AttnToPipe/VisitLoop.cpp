@@ -104,6 +104,13 @@ pipe::ReleaseOp attn::releaseBeside(Operation *op, Value payload) {
   return {};
 }
 
+Operation *attn::rewriteOf(pipe::WaitOp wait) {
+  for (Operation *user : wait.getSlot().getUsers())
+    if (isa<RewriteQueryOp, RewriteKVOp>(user))
+      return user;
+  return nullptr;
+}
+
 FailureOr<pipe::ScheduleAttr> attn::getPipeSchedule(KernelOp kernel,
                                                     StringRef pass) {
   auto schedule = kernel.getScheduleAttr();

@@ -76,6 +76,9 @@ mlir::Value lastVisit(mlir::OpBuilder &b, mlir::Location loc, bool descending,
 /// it is a slice of lies in; null if there is none.
 pipe::ReleaseOp releaseBeside(mlir::Operation *op, mlir::Value payload);
 
+/// What rewrites the slot of a wait; null if nothing does.
+mlir::Operation *rewriteOf(pipe::WaitOp wait);
+
 /// The pipe part of a kernel's schedule; a diagnostic in the name of `pass` if
 /// there is none.
 mlir::FailureOr<pipe::ScheduleAttr> getPipeSchedule(KernelOp kernel,

@@ -31,23 +31,6 @@ using namespace attn::frag;
 
 static constexpr unsigned chunkBytes = 16;
 
-/// Byte in the slot of chunk `chunk` of row `row`.
-static Value chunkAddress(Emitter &e, const layout::Swizzle &swizzle, Value row,
-                          Value chunk) {
-  Value bytes = e.mul(row, swizzle.rowPitchBytes());
-  unsigned chunksPerPanel = swizzle.rowPitchBytes() / chunkBytes;
-  Value inPanel = chunk;
-  if (swizzle.panels() > 1 && swizzle.getSwizzle()) {
-    Value panel = e.shr(chunk, llvm::Log2_32(chunksPerPanel));
-    bytes = e.add(bytes, e.mul(panel, swizzle.panelBytes()));
-    inPanel = e.bitAnd(chunk, chunksPerPanel - 1);
-  }
-  if (swizzle.xorRowMask())
-    inPanel = e.bitXor(inPanel, e.bitAnd(e.shr(row, swizzle.xorRowShift()),
-                                         swizzle.xorRowMask()));
-  return e.add(bytes, e.shl(inPanel, llvm::Log2_32(chunkBytes)));
-}
-
 namespace {
 
 struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {

@@ -343,3 +343,20 @@ Value frag::slotAddress(Emitter &e, RingType type, Value ring, Value slot) {
     return ring;
   return e.advance(ring, e.mul(slot, type.getSlotBytes()));
 }
+
+Value frag::chunkAddress(Emitter &e, const layout::Swizzle &swizzle, Value row,
+                         Value chunk) {
+  constexpr unsigned chunkBytes = 16;
+  Value bytes = e.mul(row, swizzle.rowPitchBytes());
+  unsigned chunksPerPanel = swizzle.rowPitchBytes() / chunkBytes;
+  Value inPanel = chunk;
+  if (swizzle.panels() > 1 && swizzle.getSwizzle()) {
+    Value panel = e.shr(chunk, llvm::Log2_32(chunksPerPanel));
+    bytes = e.add(bytes, e.mul(panel, swizzle.panelBytes()));
+    inPanel = e.bitAnd(chunk, chunksPerPanel - 1);
+  }
+  if (swizzle.xorRowMask())
+    inPanel = e.bitXor(inPanel, e.bitAnd(e.shr(row, swizzle.xorRowShift()),
+                                         swizzle.xorRowMask()));
+  return e.add(bytes, e.shl(inPanel, llvm::Log2_32(chunkBytes)));
+}

@@ -112,6 +112,7 @@ static LogicalResult fragToMachine(ModuleOp module) {
   populateTmaPatterns(types, patterns);
   populateWgmmaPatterns(types, patterns);
   populateWorkPatterns(types, patterns);
+  populateRewritePatterns(types, patterns);
   populateTransposePatterns(types, patterns);
   return applyPartialConversion(module, target, std::move(patterns));
 }
@@ -177,7 +178,9 @@ struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
       // same for all threads.  Without shared memory nothing in the kernel asks
       // for threads that run together.
       kernel.walk([&](LoadScalarOp op) {
-        if (kernel.getSmem() && !isa<MapOp, CpAsyncOp>(op->getParentOp()) &&
+        if (kernel.getSmem() &&
+            !isa<MapOp, CpAsyncOp, RewriteRowsOp, RewriteTileOp>(
+                op->getParentOp()) &&
             !op->getParentOfType<ElectOp>())
           op->setAttr(uniformAttr, UnitAttr::get(op.getContext()));
       });

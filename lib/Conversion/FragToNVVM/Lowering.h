@@ -157,6 +157,10 @@ llvm::SmallVector<mlir::Value> packTile(Emitter &e, RegType type,
 mlir::Value slotAddress(Emitter &e, RingType type, mlir::Value ring,
                         mlir::Value slot);
 
+/// Byte in a slot of the 16-byte chunk `chunk` of row `row`.
+mlir::Value chunkAddress(Emitter &e, const layout::Swizzle &swizzle,
+                         mlir::Value row, mlir::Value chunk);
+
 /// Addresses of the rows that ldmatrix reads: one thread-dependent value for
 /// each column chunk of a panel, everything else is a constant of the load.
 class LdmatrixAddresses {
@@ -217,6 +221,8 @@ void populateWgmmaPatterns(const mlir::TypeConverter &types,
                            mlir::RewritePatternSet &patterns);
 void populateWorkPatterns(const mlir::TypeConverter &types,
                           mlir::RewritePatternSet &patterns);
+void populateRewritePatterns(const mlir::TypeConverter &types,
+                             mlir::RewritePatternSet &patterns);
 void populateTransposePatterns(const mlir::TypeConverter &types,
                                mlir::RewritePatternSet &patterns);
 

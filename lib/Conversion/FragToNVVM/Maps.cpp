@@ -7,22 +7,13 @@
 //     %S_g, %ninf
 //   }
 //
-// An op that depends on the row alone is cloned once a row of the thread, one
-// that depends on the column alone once a column, a uniform one once: the
-// unrolled code is what is left.  It keeps compile time in bounds; LLVM would
-// find the same.  Only base + slope * float(column) it would not: that is the value
-// at the thread's first column plus slope times a constant.
-//
 // Elements are paced through a map with several MUFU instructions: what an
 // element multiplies by first is made to depend on an element before it.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lowering.h"
+#include "Unroller.h"
 #include "attn/Target/Exp2.h"
-
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace attn;
@@ -35,162 +26,6 @@ using namespace attn::frag;
 static constexpr unsigned paceAhead = 8;
 
 namespace {
-
-/// Copies of a region's ops by what they depend on.
-class Unroller {
-public:
-  Unroller(ConversionPatternRewriter &rewriter, MapOp map, unsigned rows,
-           unsigned cols)
-      : rewriter(rewriter), body(map.getBody().front()), depends(map),
-        rows(rows), cols(cols) {}
-
-  void setRow(Value arg, ArrayRef<Value> values) {
-    for (auto [map, value] : llvm::zip(rows, values))
-      map.map(arg, value);
-  }
-  /// Columns are `first` and these constants behind it.
-  void setCol(Value arg, Value first, ArrayRef<int64_t> offsets) {
-    firstColumn = first;
-    columnOffsets.assign(offsets.begin(), offsets.end());
-    if (llvm::all_of(arg.getUsers(), [&](Operation *user) {
-          return depends.isRampPosition(user);
-        }))
-      return;
-    Emitter e(rewriter, arg.getLoc());
-    for (auto [map, offset] : llvm::zip(cols, offsets))
-      map.map(arg, e.add(first, offset));
-  }
-
-  /// Everything that does not depend on an element.
-  void emitShared() {
-    for (Operation &op : body.without_terminator()) {
-      if (depends.isRampPosition(&op))
-        continue;
-      if (auto ramp = depends.asRamp(&op)) {
-        startRamp(ramp);
-        continue;
-      }
-      unsigned dependence = depends.of(&op);
-      if (dependence == Uniform)
-        clone(&op, uniform, {});
-      else if (dependence == Row)
-        for (IRMapping &row : rows)
-          clone(&op, row, {&uniform});
-      else if (dependence == Col)
-        for (IRMapping &col : cols)
-          clone(&op, col, {&uniform});
-    }
-  }
-
-  /// A uniform f32 operand of the first op that depends on the element; null if
-  /// it has none.
-  Value firstFactor() {
-    for (Operation &op : body.without_terminator()) {
-      if (!(depends.of(&op) & Element))
-        continue;
-      for (Value operand : op.getOperands())
-        if (operand.getType().isF32() && !depends.of(operand))
-          return operand;
-      return {};
-    }
-    return {};
-  }
-  Value ofUniform(Value value) { return uniform.lookupOrDefault(value); }
-
-  /// The rest for one element, whose tile arguments `element` maps; the
-  /// yielded values.  `onFma`: where exp2 is computed.
-  SmallVector<Value> emitElement(IRMapping &element, unsigned rowSlot,
-                                 unsigned colSlot, bool onFma) {
-    exp2OnFma = onFma;
-    SmallVector<IRMapping *> outer = {&uniform, &rows[rowSlot]};
-    if (!cols.empty())
-      outer.push_back(&cols[colSlot]);
-    for (Operation &op : body.without_terminator()) {
-      unsigned dependence = depends.of(&op);
-      if (!(dependence & Element) && dependence != (Row | Col))
-        continue;
-      if (auto ramp = depends.asRamp(&op))
-        element.map(ramp.getResult(), rampAt(ramp, rowSlot, colSlot));
-      else
-        clone(&op, element, outer);
-    }
-    SmallVector<Value> results;
-    for (Value value : body.getTerminator()->getOperands()) {
-      adopt(value, element, outer);
-      results.push_back(element.lookupOrDefault(value));
-    }
-    return results;
-  }
-
-private:
-  /// A ramp at the thread's first column: once a row.  Further columns are a
-  /// constant away, so each is one FMA with an immediate.
-  void startRamp(math::FmaOp ramp) {
-    OpBuilder &b = rewriter;
-    Location loc = ramp.getLoc();
-    Value first = arith::SIToFPOp::create(b, loc, b.getF32Type(), firstColumn);
-    auto start = [&](IRMapping &row) {
-      for (Value operand : {ramp.getA(), ramp.getC()})
-        adopt(operand, row, {&uniform});
-      Value slope = row.lookupOrDefault(ramp.getA());
-      ramps[ramp].push_back(
-          {slope, math::FmaOp::create(b, loc, slope, first,
-                                      row.lookupOrDefault(ramp.getC()))});
-    };
-    if (depends.of(ramp.getResult()) & Row) {
-      for (IRMapping &row : rows)
-        start(row);
-      return;
-    }
-    start(uniform);
-    for (auto [slot, col] : llvm::enumerate(cols))
-      col.map(ramp.getResult(), rampAt(ramp, 0, slot));
-  }
-  Value rampAt(math::FmaOp ramp, unsigned rowSlot, unsigned colSlot) {
-    Emitter e(rewriter, ramp.getLoc());
-    auto [slope, first] = ramps[ramp][rowSlot];
-    int64_t offset = columnOffsets[colSlot];
-    return offset == 0 ? first
-                       : math::FmaOp::create(rewriter, e.loc, slope,
-                                             e.f32(float(offset)), first);
-  }
-
-  /// Makes `value` known to `map` if an outer map has it.
-  static void adopt(Value value, IRMapping &map, ArrayRef<IRMapping *> outer) {
-    if (map.contains(value))
-      return;
-    for (IRMapping *other : outer)
-      if (Value found = other->lookupOrNull(value)) {
-        map.map(value, found);
-        return;
-      }
-  }
-
-  void clone(Operation *op, IRMapping &map, ArrayRef<IRMapping *> outer) {
-    op->walk([&](Operation *nested) {
-      for (Value operand : nested->getOperands())
-        adopt(operand, map, outer);
-    });
-    if (auto exp2 = dyn_cast<math::Exp2Op>(op)) {
-      Emitter e(rewriter, op->getLoc());
-      map.map(exp2.getResult(),
-              emitExp2(e, map.lookupOrDefault(exp2.getOperand()), exp2OnFma));
-      return;
-    }
-    rewriter.clone(*op, map);
-  }
-
-  ConversionPatternRewriter &rewriter;
-  Block &body;
-  Dependences depends;
-  bool exp2OnFma = false;
-  IRMapping uniform;
-  SmallVector<IRMapping> rows, cols;
-  Value firstColumn;
-  SmallVector<int64_t> columnOffsets;
-  /// Slope and value at the first column, once a row or once.
-  DenseMap<Operation *, SmallVector<std::pair<Value, Value>>> ramps;
-};
 
 struct SplatLowering : OpConversionPattern<SplatOp> {
   using OpConversionPattern::OpConversionPattern;
@@ -225,7 +60,7 @@ struct MapLowering : OpConversionPattern<MapOp> {
     Block &body = op.getBody().front();
     unsigned numRows = layout->rowsPerThread();
     unsigned numCols = tiled ? layout->colsPerThread() : 0;
-    Unroller unroller(rewriter, op, numRows, numCols);
+    Unroller unroller(rewriter, body, Dependences(op), numRows, numCols);
 
     unsigned numInputs = op.getInputs().size();
     for (unsigned i = 0; i < numInputs; ++i) {

@@ -33,7 +33,9 @@ struct RoleInfo {
   int32_t warps = 0; ///< of a replica
   mlir::Value rank;  ///< of the replica; null if there is one
   Unit unit = Unit::None;
-  int32_t voteBarrier = 0; ///< first named barrier of its votes, 0: none yet
+  /// First named barrier at which the warps of a replica meet, 0: none yet.
+  int32_t voteBarrier = 0;
+  int32_t rewriteBarrier = 0; ///< at which all replicas meet, 0: none yet
   int32_t turnBarrier = 0; ///< first one of its turns, 0: it takes none
   mlir::Value nextRank;    ///< whose turn comes after the own
 

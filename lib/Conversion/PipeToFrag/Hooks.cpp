@@ -5,7 +5,7 @@
 //          x * scale + (k0 + col - q)                    {nsw}
 //        }
 //
-// Masks are in Masks.cpp.
+// Masks are in Masks.cpp, hooks on whole rows in VectorHooks.cpp.
 //
 // An argument that the hook does not read is not passed.  Runtime parameters
 // are fields of the parameter struct, read once at the begin of the kernel; a
@@ -49,6 +49,9 @@ Value KernelLowering::inlineAt(HookOp hook, ValueRange args, RowsInfo &rows,
   reads.read = [&](ReadOp op, ValueRange indices) -> FailureOr<Value> {
     return readTable(op, indices, s);
   };
+  reads.element = [&](ElementOp, Value index) -> FailureOr<Value> {
+    return Value(frag::ElementOp::create(s.b, s.loc, index));
+  };
   reads.length = [&](LengthOp op) -> FailureOr<Value> {
     return op.getIsKv() ? rows.kvLen : rows.qLen;
   };
@@ -61,9 +64,7 @@ bool attn::readsArgument(HookOp hook, unsigned arg) {
 }
 
 LogicalResult KernelLowering::convert(ApplyScoreOp op) {
-  HookOp hook = kernel.getVariant()
-                    ? kernel.getVariant().getHook(HookKind::Score)
-                    : HookOp();
+  HookOp hook = hookOf(HookKind::Score);
   RowsInfo &rows = rowMaps[op.getRows()];
   Value tile = at(op.getTile()), scale = at(op.getScale()), k0 = at(op.getK0());
   SmallVector<Value> inputs = {tile};
@@ -97,9 +98,7 @@ LogicalResult KernelLowering::convert(ApplyScoreOp op) {
 }
 
 LogicalResult KernelLowering::convert(ApplySinkOp op) {
-  HookOp hook = kernel.getVariant()
-                    ? kernel.getVariant().getHook(HookKind::Sink)
-                    : HookOp();
+  HookOp hook = hookOf(HookKind::Sink);
   if (!hook)
     return op.emitOpError("kernel has no sink hook");
   RowsInfo &rows = rowMaps[op.getRows()];

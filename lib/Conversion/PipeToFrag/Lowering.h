@@ -115,7 +115,8 @@ private:
   mlir::LogicalResult convertRole(pipe::RolesOp op, unsigned index);
   /// True for all threads of the CTA or replica if any row's element is.
   mlir::FailureOr<mlir::Value> vote(mlir::Value vec, mlir::Operation *op);
-  mlir::LogicalResult nameBarriers(mlir::Operation *op, int32_t &first);
+  mlir::LogicalResult nameBarriers(mlir::Operation *op, int32_t &first,
+                                   int32_t count);
   mlir::LogicalResult startTurns(mlir::Region &body);
   mlir::LogicalResult convert(pipe::TakeTurnOp op);
   mlir::LogicalResult convert(pipe::PassTurnOp op);
@@ -140,6 +141,8 @@ private:
   mlir::LogicalResult convert(pipe::IssueOp op);
   mlir::LogicalResult convert(pipe::CommitOp op);
   mlir::LogicalResult convert(pipe::WaitOp op);
+  /// The payload of a wait, in registers or where it lies.
+  mlir::LogicalResult takePayload(pipe::WaitOp op, const SlotTile &slot);
   mlir::LogicalResult convert(pipe::ReleaseOp op);
   mlir::LogicalResult convert(pipe::JoinOp op);
   mlir::LogicalResult convert(pipe::SendOp op);
@@ -225,6 +228,23 @@ private:
                        Scalars &s);
   mlir::Value readTable(ReadOp read, mlir::ValueRange indices, Scalars &s);
 
+  //===--- VectorHooks.cpp ------------------------------------------------===//
+  /// What a vector hook is told of a row.
+  struct Place {
+    mlir::Value request, head, position;
+  };
+  mlir::LogicalResult convert(TransformRowsOp op);
+  mlir::LogicalResult convert(RewriteQueryOp op);
+  mlir::LogicalResult convert(RewriteKVOp op);
+  HookOp hookOf(HookKind kind);
+  mlir::LogicalResult
+  rewriteRows(mlir::Operation *op, mlir::Value slot, HookKind kind,
+              RowsInfo &lengths, mlir::Value begin, mlir::Value end,
+              llvm::function_ref<Place(Scalars &, mlir::Value row)> place);
+  mlir::LogicalResult meetBehindRewrite(mlir::Operation *op, mlir::Value slot,
+                                        int32_t &barrier, bool all);
+  mlir::Value rowScratch(frag::RegType tile);
+
   //===--- Masks.cpp ------------------------------------------------------===//
   mlir::LogicalResult convert(ApplyMaskOp op);
   mlir::LogicalResult maskElements(ApplyMaskOp op, HookOp hook);
@@ -286,6 +306,7 @@ private:
   llvm::StringMap<mlir::Value> paramCache, tmaps;
   llvm::DenseMap<unsigned, mlir::Value> headerCache;
   mlir::Value queueCache;
+  mlir::Value scratch; ///< rows that an output hook reads
 };
 
 } // namespace attn

@@ -109,7 +109,9 @@ void KernelLowering::removeDead() {
   result.walk<WalkOrder::PreOrder>([&](Operation *op) {
     // Bodies go with their op.
     ops.push_back(op);
-    return isa<frag::MapOp, frag::CpAsyncOp>(op) ? WalkResult::skip()
+    return isa<frag::MapOp, frag::CpAsyncOp, frag::RewriteRowsOp,
+               frag::RewriteTileOp>(op)
+               ? WalkResult::skip()
                                                  : WalkResult::advance();
   });
   for (Operation *op : llvm::reverse(ops))
@@ -146,7 +148,7 @@ LogicalResult KernelLowering::convertOp(Operation *op) {
             PVOp, PackOp, StateInitOp, RowMaxOp, AlphaOp, ExpOp, RowSumOp,
             RescaleOp, ExactPrefixOp, CheckOp, FinishOp, MergeTileOp,
             MergeSinkOp, AddTileOp, ApplyScoreOp, ApplyMaskOp, ApplySinkOp,
-            StoreOp, StorePartialOp, LoadPartialOp>(
+            TransformRowsOp, RewriteQueryOp, RewriteKVOp, StoreOp, StorePartialOp, LoadPartialOp>(
           [&](auto op) { return convert(op); })
       .Default([&](Operation *op) -> LogicalResult {
         bool scalar =

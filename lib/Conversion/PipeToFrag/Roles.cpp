@@ -124,7 +124,8 @@ FailureOr<Value> KernelLowering::vote(Value vec, Operation *op) {
     return op->emitOpError()
            << "asks the " << role.warps << " warps of role '" << role.name()
            << "' but a vote is built for " << warpgroup;
-  if (role.voteBarrier == 0 && failed(nameBarriers(op, role.voteBarrier)))
+  if (role.voteBarrier == 0 &&
+      failed(nameBarriers(op, role.voteBarrier, role.replicas())))
     return failure();
   return Value(frag::AnyOp::create(b, op->getLoc(), b.getI1Type(), vec,
                                    frag::VoteScope::Warpgroup,
@@ -137,10 +138,11 @@ FailureOr<Value> KernelLowering::vote(Value vec, Operation *op) {
 // Turns
 //===----------------------------------------------------------------------===//
 
-/// Takes a named barrier for each replica of the role.
-LogicalResult KernelLowering::nameBarriers(Operation *op, int32_t &first) {
+/// Takes named barriers that nobody else uses.
+LogicalResult KernelLowering::nameBarriers(Operation *op, int32_t &first,
+                                           int32_t count) {
   first = namedBarriers + 1;
-  namedBarriers += role.replicas();
+  namedBarriers += count;
   if (namedBarriers > lastNamedBarrier)
     return op->emitOpError() << "needs named barrier " << namedBarriers
                              << " but the last one is " << lastNamedBarrier;
@@ -157,7 +159,7 @@ LogicalResult KernelLowering::startTurns(Region &body) {
   body.walk([&](pipe::TakeTurnOp op) { first = first ? first : op; });
   if (!first || role.replicas() == 1)
     return success();
-  if (failed(nameBarriers(first, role.turnBarrier)))
+  if (failed(nameBarriers(first, role.turnBarrier, role.replicas())))
     return failure();
   Scalars s{b, first.getLoc()};
   Value last =

@@ -29,6 +29,15 @@ LogicalResult KernelLowering::convert(pipe::CommitOp op) {
 LogicalResult KernelLowering::convert(pipe::WaitOp op) {
   SlotTile slot = channels->wait(op);
   slots[op.getSlot()] = slot;
+  // A slot that is rewritten is read behind that.
+  if (llvm::any_of(op.getSlot().getUsers(),
+                   llvm::IsaPred<RewriteQueryOp, RewriteKVOp>))
+    return success();
+  return takePayload(op, slot);
+}
+
+LogicalResult KernelLowering::takePayload(pipe::WaitOp op,
+                                          const SlotTile &slot) {
   if (role.async() || !heldInRegisters(op.getChannel())) {
     slots[op.getPayload()] = slot;
     return success();

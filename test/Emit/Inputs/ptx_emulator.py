@@ -143,7 +143,10 @@ class Machine:
                 continue
             predicate, op, args = self.code[pc]
             lanes = [t for t in ready if pcs[t] == pc]
-            if len(lanes) < self.threads and op.startswith(COLLECTIVE):
+            warps = op.startswith("bar.warp")  # each by itself
+            if warps and [t % 32 for t in lanes] != list(range(32)) * (len(lanes) // 32):
+                raise RuntimeError("a part of a warp waits for the rest")
+            if len(lanes) < self.threads and op.startswith(COLLECTIVE) and not warps:
                 waiting.update(lanes)  # until the others come
                 if len({pcs[t] for t in waiting}) > 1:
                     raise RuntimeError(f"threads wait at different instructions, one {op}")
@@ -204,7 +207,7 @@ class Machine:
 
     def step(self, op, parts, args):
         kind, suffix = parts[0], parts[-1]
-        unsigned = "Q" if suffix.endswith("64") else "I"
+        unsigned = "Q" if suffix.endswith("64") else "H" if suffix == "b16" else "I"
         code = unsigned.lower() if suffix[0] == "s" else unsigned
         if kind == "mma":
             self.mma(args, "f16" if parts[-2] == "f16" else "bf16")
@@ -224,10 +227,11 @@ class Machine:
         elif kind == "ld":
             self.load(parts, args, unsigned, suffix)
         elif kind == "st":
-            self.store(args, unsigned)
+            self.store(parts, args, unsigned)
         elif kind == "shfl":
-            values, mask = self.get(args[1], "I"), int(args[2])
-            self.put(args[0], array("I", [values[t ^ mask] for t in range(self.threads)]))
+            values, lane = self.get(args[1], "I"), int(args[2])
+            first = -32 if "idx" in parts else -1  # of the lane's number that is kept
+            self.put(args[0], array("I", [values[t & first ^ lane] for t in range(self.threads)]))
         elif kind == "redux":
             values = self.get(args[1], "I")
             lanes = [values[t & ~31:(t & ~31) + 32] for t in range(self.threads)]
@@ -269,6 +273,11 @@ class Machine:
             high, low = (to_half(self.get(a, "f"), to[:-2]) for a in args[1:])
             self.put(args[0], array("I", [h << 16 | l for h, l in zip(high, low)]))
             return
+        if source in ("bf16", "f16"):
+            assert to == "f32", parts
+            values = from_half(self.get(args[1], "H"), source)
+            self.put(args[0], reinterpret(array("f", values), "I"))
+            return
         if "sat" in parts:
             assert to == source == "f32", parts
             self.put(args[0], reinterpret(array("f", map(saturate, self.get(args[1], "f"))), "I"))
@@ -287,8 +296,7 @@ class Machine:
             base, _, offset = args[1][1:-1].partition("+")
             source, at = self.params, [int(offset or 0)] * self.threads
         else:
-            assert parts[1] == "global", parts
-            source, at = self.memory, self.addresses(args[1], "Q")
+            source, at = self.space(parts, args[1])
         for i, name in enumerate(names):
             values = array(code, [0] * self.threads)
             for t in self.lanes:
@@ -298,16 +306,23 @@ class Machine:
             signed = suffix == "s32" and name.startswith("%rd")
             self.put(name, reinterpret(values, "i") if signed else values)
 
-    def store(self, args, code):
-        at = self.addresses(args[0], "Q")
+    def space(self, parts, operand):
+        """The memory that an access goes to, and its addresses there."""
+        if parts[1] == "shared":
+            return self.shared, self.addresses(operand, "I")
+        assert parts[1] == "global", parts
+        return self.memory, self.addresses(operand, "Q")
+
+    def store(self, parts, args, code):
+        memory, at = self.space(parts, args[0])
         names = args[1] if isinstance(args[1], list) else [args[1]]
         size = array(code).itemsize
         for i, name in enumerate(names):
             values = self.get(name, code)
             for t in self.lanes:
                 where = at[t] + i * size
-                assert at[t] % (size * len(names)) == 0 and 0 <= where <= len(self.memory) - size
-                self.memory[where:where + size] = values[t].to_bytes(size, "little")
+                assert at[t] % (size * len(names)) == 0 and 0 <= where <= len(memory) - size
+                memory[where:where + size] = values[t].to_bytes(size, "little")
 
     def copy(self, parts, args):
         if "commit_group" in parts:

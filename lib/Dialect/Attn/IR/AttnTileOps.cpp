@@ -211,10 +211,17 @@ LogicalResult TransformRowsOp::verify() {
               getType().getCols());
 }
 
+static LogicalResult isKeyOrValue(Operation *op, HookKind kind) {
+  if (kind == HookKind::Key || kind == HookKind::Value)
+    return success();
+  return op->emitOpError("applies a key or value hook, got ")
+         << stringifyHookKind(kind);
+}
+
+LogicalResult RewriteKVOp::verify() { return isKeyOrValue(*this, getKind()); }
+
 LogicalResult TransformKeysOp::verify() {
-  if (getKind() != HookKind::Key && getKind() != HookKind::Value)
-    return emitOpError("applies a key or value hook, got ")
-           << stringifyHookKind(getKind());
+  CHECK(isKeyOrValue(*this, getKind()));
   CHECK(sameRows(*this, "tile", getTile().getType(), "result", getType()));
   return same(*this, "columns", "tile", getTile().getType().getCols(), "result",
               getType().getCols());

@@ -7,8 +7,9 @@
 //       O tile<128x128xf32>, rowvec<128xf32>
 //
 // Invariant: V enters the second product in the schedule's p_type, so both
-// operands of `pv` have one element type; Q and K have one element type, f32 if
-// a hook has rewritten one of them.
+// operands of `pv` have one element type; Q and K have one element type, p_type too
+// if a hook has rewritten one of them: f32 where products are made of it, else the
+// tensor's own, to which new elements are rounded.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_LIB_DIALECT_ATTN_TRANSFORMS_TILEUTILS_H
@@ -39,7 +40,7 @@ struct TileShape {
   mlir::Type f32() const { return mlir::Float32Type::get(query.getContext()); }
   mlir::Type scoreElement() const {
     bool rewritten = hasHook(HookKind::Query) || hasHook(HookKind::Key);
-    return rewritten ? f32() : query.getElement();
+    return rewritten ? schedule.getPType() : query.getElement();
   }
   TileType queryTile() const {
     return tile(schedule.getTileQ(), query.getDim(), scoreElement());

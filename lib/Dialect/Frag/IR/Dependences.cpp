@@ -7,25 +7,32 @@
 using namespace mlir;
 using namespace attn::frag;
 
-Dependences::Dependences(MapOp map) {
-  Block &body = map.getBody().front();
-  unsigned numInputs = map.getInputs().size();
-  for (BlockArgument arg : body.getArguments()) {
-    unsigned i = arg.getArgNumber();
-    bool ofTile = i < numInputs && isa<RegType>(map.getInputs()[i].getType());
-    bits[arg] = ofTile               ? Dependence::Element
-                : i == numInputs + 1 ? Dependence::Col
-                                     : Dependence::Row;
-  }
-  if (map.hasTile())
-    column = body.getArguments().back();
+static SmallVector<unsigned> ofArguments(MapOp map) {
+  SmallVector<unsigned> bits;
+  for (Value input : map.getInputs())
+    bits.push_back(isa<RegType>(input.getType()) ? Dependence::Element
+                                                 : Dependence::Row);
+  bits.append({Dependence::Row, Dependence::Col});
+  return bits;
+}
+
+Dependences::Dependences(Block &body, ArrayRef<unsigned> ofArguments) {
+  // A region that does not ask for its row and column may have no arguments.
+  for (auto [arg, depends] : llvm::zip(body.getArguments(), ofArguments))
+    bits[arg] = depends;
   for (Operation &op : body)
     for (Value result : op.getResults())
       bits[result] = of(&op);
 }
 
+Dependences::Dependences(MapOp map)
+    : Dependences(map.getBody().front(), ofArguments(map)) {
+  if (map.hasTile())
+    column = map.getBody().front().getArguments().back();
+}
+
 unsigned Dependences::of(Operation *op) const {
-  unsigned depends = Uniform;
+  unsigned depends = isa<ElementOp>(op) ? Dependence::Element : Uniform;
   op->walk([&](Operation *nested) {
     for (Value operand : nested->getOperands())
       depends |= of(operand);

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bodies.h"
 #include "attn/Dialect/Frag/IR/Frag.h"
 
 using namespace mlir;
@@ -290,9 +291,7 @@ LogicalResult MapOp::verify() {
   return success();
 }
 
-/// Bodies of maps and copies: pure, no regions, so that they can be unrolled
-/// over registers.
-static LogicalResult verifyPureBody(Operation *op, Block &body) {
+LogicalResult frag::verifyPureBody(Operation *op, Block &body) {
   for (Operation &inner : body.without_terminator()) {
     if (inner.getNumRegions() || !isMemoryEffectFree(&inner))
       return inner.emitOpError()
@@ -307,7 +306,7 @@ static LogicalResult verifyPureBody(Operation *op, Block &body) {
   return success();
 }
 
-static LogicalResult verifyYield(Operation *op, Block &body, TypeRange types) {
+LogicalResult frag::verifyYield(Operation *op, Block &body, TypeRange types) {
   auto yield = cast<YieldOp>(body.back());
   if (yield.getValues().size() != types.size())
     return op->emitOpError() << "region yields " << yield.getValues().size()

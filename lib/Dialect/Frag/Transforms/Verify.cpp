@@ -322,6 +322,8 @@ private:
     }
     if (auto load = dyn_cast<LdmatrixOp>(op))
       return read(op, load.getRing(), state);
+    if (auto rewrite = dyn_cast<RewriteRowsOp>(op))
+      return read(op, rewrite.getRing(), state);
     if (auto ifOp = dyn_cast<scf::IfOp>(op)) {
       State other = state;
       if (failed(runBlock(ifOp.getThenRegion().front(), state)))
@@ -354,7 +356,7 @@ private:
       }
       return success();
     }
-    if (op->getNumRegions() && !isa<MapOp>(op))
+    if (op->getNumRegions() && !isa<MapOp, RewriteTileOp>(op))
       return op->emitOpError() << "is not an operation of level L3";
     return success();
   }

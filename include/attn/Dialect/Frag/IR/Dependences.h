@@ -23,8 +23,11 @@ enum Dependence : unsigned { Uniform = 0, Row = 1, Col = 2, Element = 4 };
 class Dependences {
 public:
   explicit Dependences(MapOp map);
+  /// Of a region whose arguments depend on these.
+  Dependences(mlir::Block &body, llvm::ArrayRef<unsigned> ofArguments);
   unsigned of(mlir::Value value) const { return bits.lookup(value); }
-  /// Of its results: what its operands depend on, nested regions included.
+  /// Of its results: what its operands depend on, nested regions included; other
+  /// elements of a row are an element's.
   unsigned of(mlir::Operation *op) const;
   /// One value for all columns of a row.
   bool isOfRow(mlir::Value value) const {
