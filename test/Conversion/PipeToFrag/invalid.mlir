@@ -73,17 +73,74 @@ attn.kernel @agent(%k: !K, %plan: !attn.plan) attributes {schedule = #sched} {
   pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>], place = {default = "all"}, agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 1>>
 attn.kernel @output_hook(%o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.variant @v {
-    attn.hook output(%x: vector<64xf32>, %b, %h, %p, %i) {
-      %y = attn.element %x[%i] : vector<64xf32>
-      attn.yield %y : f32
-    }
   }
   pipe.roles [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>] {
     %c0 = arith.constant 0 : i32
     %rows = attn.row_map request %c0 head %c0 row0 %c0 rows %c0 q_begin %c0 q_len %c0 kv_len %c0 pack 2 : !rows
     %u:3 = attn.state_init : !Ot, !R, !R
-    // expected-error @+1 {{is not built for level L3}}
+    // expected-error @+1 {{kernel has no output hook}}
     %t = attn.transform_rows output %u#0, %rows : !Ot, !rows -> !Ot
+  }
+  attn.return
+}
+
+// -----
+
+!O = !attn.tensor<output, bf16, heads = 4, dim = 64, ragged>
+!Ot = !attn.tile<32x64xf32>
+!R = !attn.rowvec<32xf32>
+!rows = !attn.rows<32>
+#sched = #attn.schedule<tile_q = 32, tile_k = 16, pack = 2, kv_order = ascending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
+  pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>], place = {default = "all"}, agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 1>>
+attn.kernel @query_tile(%o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
+  pipe.roles [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>] {
+    %c0 = arith.constant 0 : i32
+    %rows = attn.row_map request %c0 head %c0 row0 %c0 rows %c0 q_begin %c0 q_len %c0 kv_len %c0 pack 2 : !rows
+    %u:3 = attn.state_init : !Ot, !R, !R
+    // expected-error @+1 {{query of a tile outside of a slot is not built for level L3}}
+    %t = attn.transform_rows query %u#0, %rows : !Ot, !rows -> !Ot
+  }
+  attn.return
+}
+
+// -----
+
+!K = !attn.tensor<key, bf16, heads = 2, dim = 64, ragged>
+!Kt = !attn.tile<16x64xbf16>
+!Kc = !pipe.channel<!Kt, depth = 2>
+#sched = #attn.schedule<tile_q = 32, tile_k = 16, pack = 2, kv_order = ascending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
+  pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>], place = {default = "all"}, agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 1>>
+attn.kernel @no_key_hook(%k: !K, %plan: !attn.plan) attributes {schedule = #sched} {
+  %kc = pipe.channel "k" from "all" to ["all"] : !Kc
+  pipe.roles [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>] {
+    %c0 = arith.constant 0 : i32
+    %kt, %ks = pipe.wait %kc : !Kc -> !Kt, !pipe.slot<!Kt>
+    // expected-error @+1 {{kernel has no key hook}}
+    attn.rewrite_kv key %ks request %c0 kv_head %c0 k0 %c0 kv1 %c0 q_len %c0 kv_len %c0 : !pipe.slot<!Kt>
+  }
+  attn.return
+}
+
+// -----
+
+!K = !attn.tensor<key, bf16, heads = 2, dim = 64, ragged>
+!Kt = !attn.tile<16x64xbf16>
+!Kc = !pipe.channel<!Kt, depth = 2>
+#sched = #attn.schedule<tile_q = 32, tile_k = 16, pack = 2, kv_order = ascending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
+  pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>], place = {default = "all"}, agents = {}, atoms = {}, channels = {}, skew = {}, handover = "none", persist = "static", unroll = 1>>
+attn.kernel @acquired(%k: !K, %plan: !attn.plan) attributes {schedule = #sched} {
+  attn.variant @v {
+    attn.hook key(%x: vector<64xf32>, %b, %h, %p, %i) {
+      %y = attn.element %x[%i] : vector<64xf32>
+      attn.yield %y : f32
+    }
+  }
+  %kc = pipe.channel "k" from "all" to ["all"] : !Kc
+  pipe.roles [#pipe.role<"all", warps = 2, replicas = 1, regs = 0>] {
+    %c0 = arith.constant 0 : i32
+    %ks = pipe.acquire %kc : !Kc -> !pipe.slot<!Kt>
+    // expected-error @+1 {{slot does not come from pipe.wait}}
+    attn.rewrite_kv key %ks request %c0 kv_head %c0 k0 %c0 kv1 %c0 q_len %c0 kv_len %c0 : !pipe.slot<!Kt>
   }
   attn.return
 }

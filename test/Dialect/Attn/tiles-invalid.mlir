@@ -183,6 +183,14 @@ func.func private @f(%t: !T, %i: i32) {
 
 // -----
 
+func.func private @f(%s: !attn.tile<128x64xbf16>, %i: i32) {
+  // expected-error @below {{applies a key or value hook, got query}}
+  attn.rewrite_kv query %s request %i kv_head %i k0 %i kv1 %i q_len %i kv_len %i : !attn.tile<128x64xbf16>
+  return
+}
+
+// -----
+
 // expected-error @below {{gives a state, a tile, or a tile and two row vectors}}
 %s:2 = attn.state_init : !attn.tile<128x64xf32>, !attn.rowvec<128xf32>
 

@@ -143,6 +143,10 @@ func.func private @rest(%i: i32, %k: !KT, %q: !Q, %kv: !K, %rows: !rows, %n: !N,
   attn.copy_kv %slot, %kv request %i kv_head %i kv_begin %i k0 %i kv1 %i : !KT, !K
   // CHECK: attn.zero_rows %{{.*}} from %[[i]] : !attn.tile<64x128xbf16>
   attn.zero_rows %slot from %i : !KT
+  // CHECK: attn.rewrite_query %{{.*}}, %{{.*}} : !attn.tile<64x128xbf16>, !attn.rows<128>
+  attn.rewrite_query %slot, %rows : !KT, !rows
+  // CHECK: attn.rewrite_kv key %{{.*}} request %[[i]] kv_head %[[i]] k0 %[[i]] kv1 %[[i]] q_len %[[i]] kv_len %[[i]] : !attn.tile<64x128xbf16>
+  attn.rewrite_kv key %slot request %i kv_head %i k0 %i kv1 %i q_len %i kv_len %i : !KT
   // CHECK: attn.slice_rows %{{.*}}[%[[i]]] of 2 : !attn.rows<128> -> !attn.rows<64>
   %half = attn.slice_rows %rows[%i] of 2 : !rows -> !attn.rows<64>
   // CHECK: attn.slice_tile %{{.*}}[%[[i]]] of 2 : !attn.tile<64x128xbf16> -> !attn.tile<32x128xbf16>

@@ -125,43 +125,9 @@ attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "s
 !V = !attn.tensor<value, bf16, heads = 8, dim = 128, paged>
 !O = !attn.tensor<output, bf16, heads = 32, dim = 128, ragged>
 !L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
-// expected-error@+1 {{paged storage of the key is not built for sm_80}}
-attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"} {
-  attn.variant @v {
-  }
-  %o, %lse = attn.attention %q, %k, %v, %scale variant(@v) : (!Q, !K, !V) -> (!O, !L)
-  attn.return %o, %lse : !O, !L
-}
-
-// -----
-
-!Q = !attn.tensor<query, bf16, heads = 32, dim = 128, ragged>
-!K = !attn.tensor<key, bf16, heads = 8, dim = 128, paged>
-!V = !attn.tensor<value, bf16, heads = 8, dim = 128, paged>
-!O = !attn.tensor<output, bf16, heads = 32, dim = 128, ragged>
-!L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
 // expected-error@+1 {{paged storage of the key is not built for cpu}}
 attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "cpu"} {
   attn.variant @v {
-  }
-  %o, %lse = attn.attention %q, %k, %v, %scale variant(@v) : (!Q, !K, !V) -> (!O, !L)
-  attn.return %o, %lse : !O, !L
-}
-
-// -----
-
-!Q = !attn.tensor<query, bf16, heads = 32, dim = 128, ragged>
-!K = !attn.tensor<key, bf16, heads = 8, dim = 128, ragged>
-!V = !attn.tensor<value, bf16, heads = 8, dim = 128, ragged>
-!O = !attn.tensor<output, bf16, heads = 32, dim = 128, ragged>
-!L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
-attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"} {
-  attn.variant @v {
-    // expected-error@+1 {{'attn.hook' op key is not built for sm_80 (built for: cpu)}}
-    attn.hook key(%x: vector<128xf32>, %b, %h, %pos, %i) {
-      %y = attn.element %x[%i] : vector<128xf32>
-      attn.yield %y : f32
-    }
   }
   %o, %lse = attn.attention %q, %k, %v, %scale variant(@v) : (!Q, !K, !V) -> (!O, !L)
   attn.return %o, %lse : !O, !L
