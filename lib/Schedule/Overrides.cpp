@@ -7,7 +7,8 @@
 //
 // With roles two things follow from the tile, unless they are named themselves:
 // atoms.qk from tile_k, and the replicas of compute with all registers from
-// tile_q.  exp2_fma is 0 with a softmax that has no frozen loop.
+// tile_q.  exp2_fma is 0 with a softmax that has no frozen loop, and pack 1 where the
+// group does not divide a tile_q that is named.
 //
 // Invariant: a field that is not named, and does not follow from one that is, keeps its
 // value; the result satisfies the attributes' own verifiers.
@@ -249,6 +250,9 @@ void follow(Fields &f, const llvm::StringSet<> &named) {
   if (named.contains("softmax") && !named.contains("exp2_fma") &&
       f.softmax != SoftmaxKind::Frozen)
     f.exp2Fma = 0;
+  if (named.contains("tile_q") && !named.contains("pack") && f.pack > 0 &&
+      f.tileQ % f.pack != 0)
+    f.pack = 1;
   if (!f.hasPipe() || f.roles.size() < 2)
     return;
   if (named.contains("tile_k") && !named.contains("atoms.qk")) {

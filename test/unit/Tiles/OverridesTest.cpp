@@ -303,6 +303,19 @@ TEST_F(Overrides, DefaultsOfRoles) {
     }
 }
 
+/// Heads are packed as long as they divide the tile; what is named is kept, and
+/// refused by the attribute.
+TEST_F(Overrides, PackFollowsTheTile) {
+  set(/*heads=*/12, /*kvHeads=*/4, /*dim=*/64, Builder(&context).getBF16Type());
+  ScheduleAttr wide = chooseSchedule(facts, target("sm_90a"));
+  ASSERT_EQ(wide.getTileQ(), 192);
+  ASSERT_EQ(wide.getPack(), 3);
+  EXPECT_EQ(applyOverrides(wide, "tile_q=64", error).getPack(), 1);
+  EXPECT_EQ(applyOverrides(wide, "tile_k=64", error).getPack(), 3);
+  EXPECT_FALSE(applyOverrides(wide, "tile_q=64,pack=3", error));
+  EXPECT_EQ(error, "pack must divide tile_q, got pack 3 and tile_q 64");
+}
+
 /// A tile brings with it what follows from it, unless that is named.
 TEST_F(Overrides, RolesFollowTheTile) {
   ScheduleAttr base = chooseSchedule(facts, target("sm_90a"));
