@@ -15,7 +15,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lowering.h"
-#include "attn/Dialect/Frag/Transforms/Passes.h"
 
 #include "attn/Conversion/Passes.h"
 
@@ -172,8 +171,6 @@ struct FragToNVVM : attn::impl::FragToNVVMBase<FragToNVVM> {
           failed(checkPlaced<WordsOp>(kernel, "words")) ||
           failed(legaliseMath(kernel)))
         return signalPassFailure();
-      // Expansions bring factors of their own.
-      foldAffine(kernel);
       // Regions are cloned to every element; what stands outside of them is the
       // same for all threads.  Without shared memory nothing in the kernel asks
       // for threads that run together.

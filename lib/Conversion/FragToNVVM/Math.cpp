@@ -60,6 +60,21 @@ private:
 
 } // namespace
 
+/// x times a constant, which a factor of x that all columns of a row share takes in:
+/// a score was scaled before it comes to a soft cap.
+static Value scaled(FloatEmitter &e, Value x, float by) {
+  auto product = x.getDefiningOp<arith::MulFOp>();
+  auto map = product ? product->getParentOfType<MapOp>() : MapOp();
+  if (map && product->hasOneUse()) {
+    Dependences depends(map);
+    for (auto [rest, factor] : {std::pair(product.getLhs(), product.getRhs()),
+                                std::pair(product.getRhs(), product.getLhs())})
+      if (depends.isOfRow(factor))
+        return e.mul(rest, e.mul(factor, e.f32(by)));
+  }
+  return e.mul(x, e.f32(by));
+}
+
 /// tanh x = w / sqrt(1 + w^2) with w = sinh x, an odd polynomial.  An error of w
 /// counts 1 / (1 + w^2) of itself, so that five terms make the quotient true to
 /// 1e-6 up to |x| = 8, where it is 1 - 2e-7; beyond, w goes on as a line and the
@@ -74,7 +89,7 @@ static Value emitTanh(FloatEmitter &e, Value x) {
   constexpr double terms[] = {1.00000083, 0.166655716, 8.34999791e-3,
                               1.91787176e-4, 3.56949593e-6};
   constexpr double small = 1.0 / 65536;
-  Value part = e.mul(x, e.f32(0.125f));
+  Value part = scaled(e, x, 0.125f);
   part = arith::MinimumFOp::create(e.b, e.loc, part, e.f32(0x1p57f));
   part = arith::MaximumFOp::create(e.b, e.loc, part, e.f32(-0x1p57f));
   Value square = e.call("llvm.nvvm.saturate.ftz.f", e.mul(part, part));
@@ -205,8 +220,8 @@ static Value legalise(Operation *op, FloatEmitter &e) {
         return e.mul(e.log2(op.getOperand()), e.f32(ln2));
       })
       .Case([&](math::TanhOp op) {
-        bool mayApproximate = bitEnumContainsAll(op.getFastmath(),
-                                                 arith::FastMathFlags::afn);
+        bool mayApproximate =
+            bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
         return mayApproximate
                    ? LLVM::TanhOp::create(e.b, e.loc, e.b.getF32Type(),
                                           op.getOperand(), approximate)
@@ -273,8 +288,14 @@ LogicalResult frag::legaliseMath(frag::KernelOp kernel) {
     OpBuilder b(op);
     FloatEmitter e(b, op->getLoc());
     if (Value value = legalise(op, e)) {
+      // A factor taken in leaves its product behind; it came earlier in the walk.
+      SmallVector<Value> operands(op->getOperands());
       op->getResult(0).replaceAllUsesWith(value);
       op->erase();
+      for (Value operand : operands)
+        if (Operation *source = operand.getDefiningOp();
+            isa_and_nonnull<arith::MulFOp>(source) && source->use_empty())
+          source->erase();
     } else if (isMath && !isNative(op) && !isa<math::Exp2Op>(op)) {
       return op->emitOpError("has no lowering for a GPU target");
     }

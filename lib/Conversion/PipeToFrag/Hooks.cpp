@@ -49,7 +49,14 @@ Value KernelLowering::inlineAt(HookOp hook, ValueRange args, RowsInfo &rows,
   reads.read = [&](ReadOp op, ValueRange indices) -> FailureOr<Value> {
     return readTable(op, indices, s);
   };
-  reads.element = [&](ElementOp, Value index) -> FailureOr<Value> {
+  reads.element = [&](ElementOp op, Value index) -> FailureOr<Value> {
+    // Rows end where the tensor does, not where a padded tile does.
+    auto dim =
+        int32_t(cast<VectorType>(op.getVector().getType()).getDimSize(0));
+    if (isPadded(dim) && index != args.back()) {
+      index = arith::MinSIOp::create(s.b, s.loc, index, s.i32(dim - 1));
+      index = arith::MaxSIOp::create(s.b, s.loc, index, s.i32(0));
+    }
     return Value(frag::ElementOp::create(s.b, s.loc, index));
   };
   reads.length = [&](LengthOp op) -> FailureOr<Value> {

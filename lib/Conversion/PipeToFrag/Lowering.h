@@ -24,6 +24,7 @@
 #include "Channels.h"
 #include "attn/Analysis/ParamLayout.h"
 #include "attn/Dialect/Frag/IR/Frag.h"
+#include "attn/Layout/Padding.h"
 #include "attn/Mask/ClosedForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -35,6 +36,11 @@
 #include <optional>
 
 namespace attn {
+
+/// Whether a tile of products has more columns than its tensor.
+inline bool isPadded(int32_t dim) {
+  return layout::productColumns(unsigned(dim)) != unsigned(dim);
+}
 
 /// Short names for scalar arithmetic at one place of the text.
 struct Scalars {

@@ -65,16 +65,16 @@ LogicalResult KernelLowering::convert(RewriteKVOp op) {
   Value k0 = at(op.getK0()), request = at(op.getRequest()),
         head = at(op.getKvHead());
   Scalars s{b, op.getLoc()};
-  auto tile = cast<TileType>(
-      cast<pipe::SlotType>(op.getSlot().getType()).getPayload());
+  auto tile =
+      cast<TileType>(cast<pipe::SlotType>(op.getSlot().getType()).getPayload());
   int32_t replicas = launched.empty() ? 1 : role.replicas();
   int32_t share = int32_t(llvm::divideCeil(tile.getRows(), replicas));
   Value begin = replicas > 1 ? s.mul(role.rank, s.i32(share)) : s.i32(0);
   Value last = s.add(begin, s.i32(share));
   if (share * replicas > tile.getRows())
     last = arith::MinSIOp::create(b, op.getLoc(), last, s.i32(tile.getRows()));
-  Value end = arith::MinSIOp::create(b, op.getLoc(), last,
-                                     s.sub(at(op.getKv1()), k0));
+  Value end =
+      arith::MinSIOp::create(b, op.getLoc(), last, s.sub(at(op.getKv1()), k0));
   auto place = [&](Scalars &s, Value row) -> Place {
     return {request, head, s.add(k0, row)};
   };
@@ -98,16 +98,24 @@ KernelLowering::rewriteRows(Operation *op, Value slot, HookKind kind,
   if (tile == slots.end() || !slot.getDefiningOp<pipe::WaitOp>())
     return op->emitOpError("slot does not come from pipe.wait");
   bool ok = true;
+  int32_t dim =
+      cast<TileType>(cast<pipe::SlotType>(slot.getType()).getPayload())
+          .getCols();
   frag::RewriteRowsOp::create(
       b, op->getLoc(), tile->second.ring, tile->second.pos, begin, end,
       [&](OpBuilder &inner, Location loc, ValueRange args) {
         Scalars s{inner, loc};
         Place at = place(s, args[0]);
-        Value out = inlineAt(
-            hook, {Value(), at.request, at.head, at.position, args[1]}, lengths,
-            s);
+        Value out =
+            inlineAt(hook, {Value(), at.request, at.head, at.position, args[1]},
+                     lengths, s);
         ok = bool(out);
-        frag::YieldOp::create(inner, loc, ok ? out : s.f32(0));
+        Value zero = s.f32(0);
+        // Columns that only the tile has stay 0.
+        if (ok && isPadded(dim))
+          out = s.select(s.cmp(arith::CmpIPredicate::slt, args[1], s.i32(dim)),
+                         out, zero);
+        frag::YieldOp::create(inner, loc, ok ? out : zero);
       });
   return success(ok);
 }
@@ -122,13 +130,13 @@ LogicalResult KernelLowering::meetBehindRewrite(Operation *op, Value slot,
       frag::CtaSyncOp::create(b, loc);
   } else {
     bool own = !all || role.replicas() == 1;
-    if (barrier == 0 && failed(nameBarriers(op, barrier, own ? role.replicas()
-                                                             : 1)))
+    if (barrier == 0 &&
+        failed(nameBarriers(op, barrier, own ? role.replicas() : 1)))
       return failure();
     frag::FenceOp::create(b, loc, frag::FenceKind::ProxyAsyncShared);
-    frag::BarrierSyncOp::create(
-        b, loc, barrier, own ? role.rank : Value(),
-        role.warps * warpSize * (own ? 1 : role.replicas()));
+    frag::BarrierSyncOp::create(b, loc, barrier, own ? role.rank : Value(),
+                                role.warps * warpSize *
+                                    (own ? 1 : role.replicas()));
   }
   auto wait = slot.getDefiningOp<pipe::WaitOp>();
   return takePayload(wait, slots.lookup(slot));
@@ -143,12 +151,13 @@ Value KernelLowering::rowScratch(frag::RegType tile) {
   if (!scratch) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(prologueEnd);
-    int32_t rows = frag::RewriteTileOp::rowsAtATime(tile) * role.warps *
-                   role.replicas();
+    int32_t rows =
+        frag::RewriteTileOp::rowsAtATime(tile) * role.warps * role.replicas();
     auto type = frag::RingType::getChecked(
         [&] { return kernel.emitError(); }, b.getContext(), rows,
         tile.getCols(), tile.getElement(),
-        int32_t(layout::Swizzle::widest(4 * tile.getCols())), /*slots=*/1);
+        int32_t(layout::Swizzle::tightest(4 * unsigned(tile.getCols()))),
+        /*slots=*/1);
     if (!type)
       return {};
     scratch = frag::SmemOp::create(b, kernel.getLoc(), type, "rows",

@@ -59,7 +59,9 @@ attn.kernel @hooks(%q: !Q, %scale: f32, %o: !O, %plan: !attn.plan) {
     // CHECK-NOT: math.tanh
     // CHECK: math.absf %{{.*}} : vector<8xf32>
     %s = attn.apply_score %qh, %scale, %rows, %kv0, %kv1 : !T, !attn.rows<16>
+    // Positions of one request are less than 2^31 apart.
     // CHECK: arith.cmpi slt, %{{.*}} : vector<8xi32>
+    // CHECK: arith.subi %{{.*}} overflow<nsw> : vector<8xi32>
     // CHECK: arith.cmpi slt, %{{.*}} : vector<8xi32>
     // CHECK: arith.andi %{{.*}} : vector<8xi1>
     // CHECK: arith.select %{{.*}} : vector<8xi1>, vector<8xf32>

@@ -33,7 +33,7 @@ attn.variant @v {
 // CHECK: frag.store {{.*}} cols 40 : <{{[0-9]+}}x48xf32
 // SM90: frag.quad_transpose {{.*}} : <64x48xbf16, {{.*}}> -> <64x64xbf16
 // SM90: frag.store {{.*}} cols 40 : <64x64xbf16
-// SM80: frag.store {{.*}} cols 40 : <128x48xbf16
+// SM80: frag.store {{.*}} cols 40 : <128x64xbf16, #frag.layout<"quad16"
 
 // CHECK-LABEL: frag.kernel @prefill_merge
 // CHECK: frag.load {{.*}} cols 40 : <f32>{{.*}} -> <64x64xf32

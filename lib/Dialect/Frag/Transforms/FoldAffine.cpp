@@ -16,7 +16,10 @@
 // the constant part of a column as the immediate of the first.
 //
 // What that rounds differently is a relative error of 2^-24 in a coefficient or a
-// term.  Integers are taken apart only where their ops do not wrap (nsw).
+// term, as the score itself has one.  An exponent that subtracts a large reference
+// first must therefore not be written as (s - a) c: pipe-to-frag has s f + b with an
+// exact product (Reference.cpp).  Integers are taken apart only where their ops do
+// not wrap (nsw).
 //
 // Invariant: no map has more operations an element than before.
 //
@@ -391,15 +394,13 @@ void AffineForms::run() {
       op.erase();
 }
 
-void attn::frag::foldAffine(KernelOp kernel) {
-  kernel.walk([](MapOp map) {
-    if (map.hasTile())
-      AffineForms(map).run();
-  });
-}
-
 namespace {
 struct FoldAffine : public attn::frag::impl::FragFoldAffineBase<FoldAffine> {
-  void runOnOperation() override { foldAffine(getOperation()); }
+  void runOnOperation() override {
+    getOperation().walk([](MapOp map) {
+      if (map.hasTile())
+        AffineForms(map).run();
+    });
+  }
 };
 } // namespace

@@ -21,9 +21,6 @@ namespace attn::frag {
 #define GEN_PASS_REGISTRATION
 #include "attn/Dialect/Frag/FragPasses.h.inc"
 
-/// frag-fold-affine as a function, for a lowering that brings in more arithmetic.
-void foldAffine(KernelOp kernel);
-
 } // namespace attn::frag
 
 #endif // ATTN_DIALECT_FRAG_TRANSFORMS_PASSES_H
