@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the build and the tests need on Debian 12: packages by apt (as
 # root or by sudo), and ptxas from its Python wheel unless a toolkit has one.
+# Arguments are more packages.
 # Does nothing where everything is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,6 +12,7 @@ packages=(
   zlib1g-dev libzstd-dev
   libflatbuffers-dev flatbuffers-compiler libcli11-dev nlohmann-json3-dev
   libxxhash-dev libtbb-dev libgtest-dev libgmock-dev python3
+  "$@"
 )
 # The wheel of NVIDIA's assembler; any version from 12.4 on will do, this one is
 # what the checked-in register counts were taken with.

@@ -26,7 +26,6 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
-#include <numeric>
 
 namespace attn::plan {
 namespace {
@@ -124,8 +123,12 @@ int64_t maxSplitsOf(const Options &o) {
   return o.maxSplits ? o.maxSplits : ATTN_MAX_SPLITS;
 }
 
+/// For what check() has bounded: a quarter of the time of a division of 64 bits, of
+/// which a batch of small requests is full.
+uint32_t ceilDiv32(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+
 int64_t tilesOf(const Problem &p, int32_t r) {
-  return ceilDiv(int64_t(p.qLens[r]) * p.pack, p.tileQ);
+  return ceilDiv32(uint32_t(p.qLens[r] * p.pack), p.tileQ);
 }
 
 /// Offsets of the arrays in the plan and in the scratch buffer.
@@ -140,12 +143,15 @@ struct PlanLayout {
 };
 
 struct ScratchLayout {
-  uint64_t tiles, pieces, keys, loads, order, firsts, bytes;
+  uint64_t tiles, pieces, keys, spare, loads, order, firsts, bytes;
   ScratchLayout(uint64_t tileCount, uint64_t pieceCount, uint64_t requests) {
     tiles = 0;
     pieces = roundUp(tileCount * sizeof(Tile), 16);
     keys = pieces + roundUp(pieceCount * sizeof(Piece), 16);
-    loads = keys + roundUp(pieceCount * sizeof(uint64_t), 16);
+    // Both sort requests too, which may be more.
+    uint64_t keyCount = std::max(pieceCount, requests);
+    spare = keys + keyCount * sizeof(uint64_t);
+    loads = spare + roundUp(keyCount * sizeof(uint64_t), 16);
     order = loads + roundUp(requests * sizeof(RequestLoad), 16);
     firsts = order + roundUp(requests * sizeof(int32_t), 16);
     bytes = firsts + roundUp(requests * sizeof(int32_t), 16);
@@ -175,7 +181,10 @@ bool count(const Problem &p, const Options &o, Counts &counts, Error &error) {
   int64_t piece = o.splitKeys ? o.splitKeys : kMinSplitTiles * p.tileK;
   for (int32_t r = 0; r < p.batch; ++r) {
     int64_t t = tilesOf(p, r);
-    int64_t n = std::min(ceilDiv(p.kvLens[r], piece), maxSplits);
+    int64_t n = 1;
+    if (p.kvLens[r] > piece)
+      n = std::min<int64_t>(ceilDiv32(uint32_t(p.kvLens[r]), uint32_t(piece)),
+                            maxSplits);
     tiles += t;
     if (n > 1) {
       splitTiles += t;
@@ -225,6 +234,7 @@ public:
     tiles = reinterpret_cast<Tile *>(scratch + at.tiles);
     pieces = reinterpret_cast<Piece *>(scratch + at.pieces);
     keys = reinterpret_cast<uint64_t *>(scratch + at.keys);
+    spare = reinterpret_cast<uint64_t *>(scratch + at.spare);
     loads = reinterpret_cast<RequestLoad *>(scratch + at.loads);
     order = reinterpret_cast<int32_t *>(scratch + at.order);
     firsts = reinterpret_cast<int32_t *>(scratch + at.firsts);
@@ -282,8 +292,9 @@ private:
           tile.rows.request = r;
           tile.rows.head0 = h * p.pack;
           tile.rows.head1 = h * p.pack + p.pack - 1;
-          tile.rows.token0 = int32_t(row0 / p.pack);
-          tile.rows.token1 = int32_t((row0 + tile.rowCount - 1) / p.pack);
+          uint32_t last = uint32_t(row0) + uint32_t(tile.rowCount) - 1;
+          tile.rows.token0 = int32_t(uint32_t(row0) / uint32_t(p.pack));
+          tile.rows.token1 = int32_t(last / uint32_t(p.pack));
           tile.rows.qLen = p.qLens[r];
           tile.rows.kvLen = p.kvLens[r];
           int32_t begin = 0, end = p.kvLens[r];
@@ -291,7 +302,7 @@ private:
           // Whole blocks from key 0, so that narrowing moves no block border.
           tile.begin = begin / p.tileK * p.tileK;
           tile.end =
-              int32_t(std::min<int64_t>(roundUp(end, p.tileK), p.kvLens[r]));
+              std::min(int32_t(ceilDiv32(end, p.tileK)) * p.tileK, p.kvLens[r]);
           tile.firstSlot = 0;
           tile.firstPiece = 0;
           tile.pieces = 0;
@@ -386,7 +397,7 @@ private:
       load.longest = std::max(load.longest, double(pieces[i].cost));
     }
     sectionCount = cutSections(loads, p.batch, p.kvHeads, o.l2Bytes, o.workers,
-                               order, sections);
+                               keys, order, sections);
     summary.sections = uint32_t(sectionCount);
     for (int32_t s = sectionCount - 1; s >= 0; --s)
       for (int32_t rank = sections[s].rank0; rank < sections[s].rank1; ++rank)
@@ -407,9 +418,7 @@ private:
     return s;
   }
 
-  /// Section by section; longest first, then in order of making.  Costs are not
-  /// negative, so their bit patterns order like their values and one integer
-  /// key sorts both.
+  /// Section by section; longest first, then in order of making.
   void sortPieces() {
     int32_t next[kMaxSections] = {};
     for (int32_t i = 0; i < pieceCount; ++i)
@@ -422,12 +431,10 @@ private:
       listEnds[s] = end;
     }
     for (int32_t i = 0; i < pieceCount; ++i) {
-      uint32_t bits;
-      memcpy(&bits, &pieces[i].cost, sizeof(bits));
-      keys[next[listOf(pieces[i])]++] = uint64_t(~bits) << 32 | uint32_t(i);
+      keys[next[listOf(pieces[i])]++] = sortKey(pieces[i].cost, uint32_t(i));
     }
     for (int32_t s = 0; s < sectionCount; ++s)
-      std::sort(keys + (s ? listEnds[s - 1] : 0), keys + listEnds[s]);
+      sortKeys(keys + (s ? listEnds[s - 1] : 0), keys + listEnds[s], spare);
   }
 
   void emit() {
@@ -514,19 +521,22 @@ private:
     const Piece &piece = pieces[index];
     const Tile &tile = tiles[piece.tile];
     int32_t split = index - tile.firstPiece;
-    attn_work_item item = {tile.rows.request,
-                           0,
-                           tile.row0,
-                           tile.rowCount,
-                           piece.begin,
-                           piece.end,
-                           -1,
-                           ATTN_ITEM_FLAGS(0, split, tile.pieces)};
+    bool whole = tile.pieces < 2;
+    attn_work_item item = {
+        tile.rows.request,
+        headOf(tile, copy0),
+        tile.row0,
+        tile.rowCount,
+        piece.begin,
+        piece.end,
+        whole ? -1 : int32_t(tile.firstSlot + copy0 * tile.pieces + split),
+        ATTN_ITEM_FLAGS(0, split, tile.pieces)};
+    // Most of a plan is written here: a division a record is a tenth of its time.
+    int32_t slots = whole ? 0 : tile.pieces;
     for (int32_t copy = copy0; copy < copy1; ++copy) {
-      item.head = headOf(tile, copy);
-      if (tile.pieces > 1)
-        item.slot = int32_t(tile.firstSlot + copy * tile.pieces + split);
       *next++ = item;
+      ++item.head;
+      item.slot += slots;
     }
     return next;
   }
@@ -545,6 +555,7 @@ private:
   Tile *tiles;
   Piece *pieces;
   uint64_t *keys;
+  uint64_t *spare; ///< behind them, as many
   RequestLoad *loads;
   int32_t *order;  ///< of the requests, by their longest item
   int32_t *firsts; ///< first section of each request

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 using namespace attn::plan;
 
@@ -60,9 +61,39 @@ struct Cutter {
 };
 } // namespace
 
+void attn::plan::sortKeys(uint64_t *begin, uint64_t *end, uint64_t *spare) {
+  constexpr unsigned digits = 3, bits = 11, values = 1u << bits;
+  constexpr int64_t worthIt = 1024; // below, clearing the counters is more work
+  if (end - begin < worthIt) {
+    std::sort(begin, end);
+    return;
+  }
+  auto digit = [](uint64_t key, unsigned d) {
+    return unsigned(key >> (32 + d * bits)) & (values - 1);
+  };
+  int32_t counts[digits][values] = {};
+  for (const uint64_t *key = begin; key < end; ++key)
+    for (unsigned d = 0; d < digits; ++d)
+      ++counts[d][digit(*key, d)];
+  uint64_t *from = begin, *to = spare;
+  int64_t size = end - begin;
+  for (unsigned d = 0; d < digits; ++d) {
+    if (counts[d][digit(*from, d)] == size)
+      continue;
+    int32_t next = 0;
+    for (int32_t &count : counts[d])
+      next += std::exchange(count, next);
+    for (const uint64_t *key = from; key < from + size; ++key)
+      to[counts[d][digit(*key, d)]++] = *key;
+    std::swap(from, to);
+  }
+  if (from != begin)
+    std::copy(from, from + size, begin);
+}
+
 int32_t attn::plan::cutSections(const RequestLoad *loads, int32_t batch,
                                 int32_t kvHeads, uint64_t l2Bytes,
-                                int32_t workers, int32_t *order,
+                                int32_t workers, uint64_t *keys, int32_t *order,
                                 Section *sections) {
   std::iota(order, order + batch, 0);
   double total = 0;
@@ -77,10 +108,12 @@ int32_t attn::plan::cutSections(const RequestLoad *loads, int32_t batch,
     cut.push(0, batch, 0, kvHeads);
     return cut.count;
   }
-  std::sort(order, order + batch, [&](int32_t x, int32_t y) {
-    double a = loads[x].longest, b = loads[y].longest;
-    return a != b ? a > b : x < y;
-  });
+  // The key of sortKeys: a longest item's cost is one of the floats of the pieces.
+  for (int32_t r = 0; r < batch; ++r)
+    keys[r] = sortKey(float(loads[r].longest), uint32_t(r));
+  sortKeys(keys, keys + batch, keys + batch);
+  for (int32_t rank = 0; rank < batch; ++rank)
+    order[rank] = int32_t(uint32_t(keys[rank]));
   int32_t begin = 0; // of the requests that are not in a section yet
   double bytes = 0;  // of theirs
   for (int32_t rank = 0; rank < batch; ++rank) {

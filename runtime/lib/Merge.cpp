@@ -27,6 +27,8 @@ extern "C" attnrt_status attnrt_merge_states(uint32_t parts,
       return fail(ATTNRT_INVALID_ARGUMENT, "part %u of %u is null", p, parts);
   constexpr float empty = -std::numeric_limits<float>::infinity();
   for (uint64_t r = 0; r < rows; ++r) {
+    // The maximum passes over a NaN; the sum does not, and only a sum of 0 says that
+    // every part is empty.
     float top = empty;
     for (uint32_t p = 0; p < parts; ++p)
       top = std::max(top, lse[p][r]);
@@ -43,7 +45,7 @@ extern "C" attnrt_status attnrt_merge_states(uint32_t parts,
           value += std::exp(double(lse[p][r]) - top) / sum * o[p][r * dim + c];
       outO[r * dim + c] = float(value);
     }
-    outLse[r] = top == empty ? empty : float(top + std::log(sum));
+    outLse[r] = sum == 0 ? empty : float(top + std::log(sum));
   }
   return ATTNRT_OK;
 }

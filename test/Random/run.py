@@ -13,7 +13,9 @@ With --simulate a case is one kernel of what the GPU target has, lowered with it
 schedule or a small one, on one small batch: attn-sim runs it at every level.
 
 The same seed gives the same cases.  A group that fails is shown with the command that
-does it again, its file stays in FOLDER.  Exits with 1 if a case fails.
+does it again and how often it failed in REPEATS more runs; its file and its bundle,
+with the object that ran, stay in FOLDER (the inputs are those of the command's seed).
+Exits with 1 if a case fails.
 """
 
 import argparse
@@ -27,6 +29,7 @@ from pathlib import Path
 import kernels
 
 KERNELS, BATCHES = 8, 8
+REPEATS = 3
 
 
 def schedule(rng, normaliser):
@@ -170,9 +173,11 @@ def main():
                 rows += sum(json.loads(line).get("rows_checked", 0) for line in stdout.splitlines())
         for command, text in failed:
             quoted = " ".join(f"'{a}'" if ";" in a else a for a in command)
-            print(f"seed {seed}: {quoted}\n  {text}", flush=True)
-        group.bundle.unlink(missing_ok=True)
+            again = sum(any(verdicts(*run(command, 300), group.kernels)) for _ in range(REPEATS)
+                        ) if command[0] != "attnc" else REPEATS
+            print(f"seed {seed}: {quoted}\n  {text}\n  fails in {again} of {REPEATS} more runs", flush=True)
         if not failed:
+            group.bundle.unlink()
             group.source.unlink()
         seed += 1
         if (seed - given.seed) % 25 == 0 and not sys.stdout.isatty():

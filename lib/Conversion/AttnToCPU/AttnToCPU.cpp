@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #include "Lowering.h"
 
+#include "attn/Analysis/PassOrder.h"
 #include "attn/Conversion/Passes.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -33,6 +34,10 @@ KernelLowering::KernelLowering(KernelOp kernel, const Options &options)
       g(OpBuilder(kernel), kernel.getLoc(), options.lanes) {}
 
 LogicalResult KernelLowering::run() {
+  if (failed(requirePasses(
+          kernel, "attn-to-cpu",
+          {"attn-tile", "attn-expand-softmax", "attn-expand-segments"})))
+    return failure();
   auto voidType = LLVM::LLVMVoidType::get(kernel.getContext());
   auto type = LLVM::LLVMFunctionType::get(voidType, {g.ptr, g.ptr, g.ptr});
   func = LLVM::LLVMFuncOp::create(g.b, g.loc, kernel.getSymName(), type);

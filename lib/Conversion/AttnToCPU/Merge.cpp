@@ -2,7 +2,8 @@
 //
 //   lse = ln(exp(la) + exp(lb)),  O = exp(la - lse) A + exp(lb - lse) B
 //
-// (0, -inf) is the unit, also twice: no NaN from -inf - -inf.
+// (0, -inf) is the unit, also twice: no NaN from -inf - -inf.  A NaN stays one, also
+// beside the unit.
 //
 //===----------------------------------------------------------------------===//
 #include "Lowering.h"
@@ -14,13 +15,14 @@ namespace attn::cpu {
 KernelLowering::Weights KernelLowering::mergeWeights(Value lseA, Value lseB) {
   Value zero = g.f32c(0), low = g.infinity(false, true);
   Value top = g.maxIgnoringNaN(lseA, lseB);
-  Value empty = g.cmp(CmpF::OEQ, top, low);
-  // With both empty the weights become exp2(-inf) = 0.
-  Value ref = g.select(empty, zero, top);
+  // With both empty the weights become exp2(-inf) = 0.  Only their sum says that it
+  // is so: beside a NaN the maximum is -inf too, and the NaN must stay.
+  Value ref = g.select(g.cmp(CmpF::OEQ, top, low), zero, top);
   Value log2e = g.f32c(1.44269504f);
   Value wa = g.exp2(g.mul(g.sub(lseA, ref), log2e));
   Value wb = g.exp2(g.mul(g.sub(lseB, ref), log2e));
   Value sum = g.add(wa, wb);
+  Value empty = g.cmp(CmpF::OEQ, sum, zero);
   Value lse = g.fma(g.log2(sum), g.f32c(0.693147181f), ref);
   Weights w;
   w.lse = g.select(empty, low, lse);

@@ -27,6 +27,7 @@
 
 #include "MergeRows.h"
 #include "VisitLoop.h"
+#include "attn/Analysis/PassOrder.h"
 #include "attn/Conversion/Passes.h"
 
 #include "mlir/IR/Builders.h"
@@ -237,17 +238,9 @@ struct AssignRoles : attn::impl::PipeAssignRolesBase<AssignRoles> {
     if (schedule.getUnroll() != 1)
       return kernel.emitError()
              << "unroll = " << schedule.getUnroll() << " is not built; use 1";
-    WalkResult left = kernel.walk([](Operation *op) {
-      if (isa<StateInitOp>(op) && !op->getResults().empty() &&
-          isa<StateType>(op->getResult(0).getType()))
-        return WalkResult(op->emitError(
-            "pipe-assign-roles needs expanded tiles but finds a state"));
-      if (isa<SegmentsOp>(op))
-        return WalkResult(
-            op->emitError("pipe-assign-roles needs expanded segments"));
-      return WalkResult::advance();
-    });
-    return failure(left.wasInterrupted());
+    return requirePasses(
+        kernel, "pipe-assign-roles",
+        {"attn-tile", "attn-expand-softmax", "attn-expand-segments"});
   }
 };
 } // namespace

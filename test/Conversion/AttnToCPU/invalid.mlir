@@ -14,7 +14,7 @@ attn.kernel @paged(%k: !K, %plan: !attn.plan) {
 attn.kernel @param(%plan: !attn.plan) {
   attn.for_work %plan (%req, %head, %row0, %nrows, %kv0, %kv1, %slot, %flags) {
     %rows = attn.row_map request %req head %head row0 %row0 rows %nrows q_begin %req q_len %req kv_len %req pack 1 : !attn.rows<16>
-    // expected-error @below {{is not an op of expanded tiles, which attn-to-cpu lowers}}
+    // expected-error @below {{is in the way of attn-to-cpu: run attn-expand-segments first}}
     %b:3 = attn.segments %rows, %kv0, %kv1 map #attn.block_map<closed, classes = [full, partial], bounds = [#attn.bound<upper, q = 1, constant = 0, q_len = 0, kv_len = 0, params = {}>]> tile_k 16 : !attn.rows<16> -> i32, i32, i32
   }
   attn.return
@@ -92,5 +92,37 @@ attn.kernel @key(%k: !K, %plan: !attn.plan) {
 // expected-error @below {{has no parameter 'param.window'}}
 attn.kernel @named(%plan: !attn.plan) {
   %w = attn.param "window" : i32
+  attn.return
+}
+
+// -----
+
+attn.kernel @state(%plan: !attn.plan) {
+  attn.for_work %plan (%req, %head, %row0, %nrows, %kv0, %kv1, %slot, %flags) {
+    // expected-error @below {{is in the way of attn-to-cpu: run attn-expand-softmax first}}
+    %s = attn.state_init : !attn.state<16x16, softmax>
+  }
+  attn.return
+}
+
+// -----
+
+!Q = !attn.tensor<query, f32, heads = 2, dim = 16, ragged>
+!K = !attn.tensor<key, f32, heads = 2, dim = 16, ragged>
+!V = !attn.tensor<value, f32, heads = 2, dim = 16, ragged>
+!O = !attn.tensor<output, f32, heads = 2, dim = 16, ragged>
+attn.kernel @problem(%q: !Q, %k: !K, %v: !V, %scale: f32) {
+  attn.variant @v normaliser(none) {
+  }
+  // expected-error @below {{is in the way of attn-to-cpu: run attn-tile first}}
+  %o = attn.attention %q, %k, %v, %scale variant(@v) : (!Q, !K, !V) -> (!O)
+  attn.return %o : !O
+}
+
+// -----
+
+attn.kernel @role(%plan: !attn.plan) {
+  // expected-error @below {{is not an op of expanded tiles, which attn-to-cpu lowers}}
+  %c = pipe.channel "k" from "all" to ["all"] : <!attn.tile<16x16xf32>, depth = 1>
   attn.return
 }

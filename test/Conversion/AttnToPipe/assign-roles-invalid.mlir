@@ -349,7 +349,7 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
     %b0 = arith.constant 0 : i32
     %b1 = arith.constant 1 : i32
     %b2 = arith.constant 3 : i32
-    // expected-error @+1 {{pipe-assign-roles needs expanded tiles but finds a state}}
+    // expected-error @+1 {{is in the way of pipe-assign-roles: run attn-expand-softmax first}}
     %u = attn.state_init : !attn.state<128x64, softmax>
   }
   attn.return
@@ -375,7 +375,7 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) a
     %b0 = arith.constant 0 : i32
     %b1 = arith.constant 1 : i32
     %b2 = arith.constant 3 : i32
-    // expected-error @+1 {{pipe-assign-roles needs expanded segments}}
+    // expected-error @+1 {{is in the way of pipe-assign-roles: run attn-expand-segments first}}
     %s:2 = attn.segments %rows, %kv0, %kv1 map #attn.block_map<opaque, classes = [partial]> tile_k 64 : !attn.rows<128> -> i32, i32
   }
   attn.return

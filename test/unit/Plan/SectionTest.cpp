@@ -27,8 +27,10 @@ Cut cut(const std::vector<RequestLoad> &loads, int32_t kvHeads, uint64_t l2,
   Cut c;
   c.order.resize(loads.size());
   c.sections.resize(kMaxSections);
-  int32_t count = cutSections(loads.data(), int32_t(loads.size()), kvHeads, l2,
-                              workers, c.order.data(), c.sections.data());
+  std::vector<uint64_t> keys(2 * loads.size());
+  int32_t count =
+      cutSections(loads.data(), int32_t(loads.size()), kvHeads, l2, workers,
+                  keys.data(), c.order.data(), c.sections.data());
   EXPECT_LE(count, kMaxSections);
   c.sections.resize(count);
   return c;
@@ -51,6 +53,23 @@ RequestLoad causalLoad(int32_t tokens, int32_t heads, double bytesOfToken) {
 }
 
 } // namespace
+
+TEST(Section, KeysSortLikeTheirValues) {
+  std::mt19937 random(3);
+  for (uint32_t n : {0u, 1u, 2u, 1023u, 1024u, 1025u, 5000u})
+    for (uint32_t kinds : {1u, 2u, 100u, 1u << 24}) {
+      std::vector<uint64_t> keys, spare(n);
+      for (uint32_t i = 0; i < n; ++i)
+        keys.push_back(sortKey(float(random() % kinds) * 1.7f, i));
+      std::vector<uint64_t> wanted = keys;
+      std::sort(wanted.begin(), wanted.end());
+      sortKeys(keys.data(), keys.data() + n, spare.data());
+      EXPECT_EQ(keys, wanted) << n << " keys of " << kinds << " costs";
+    }
+  EXPECT_LT(sortKey(2, 9), sortKey(1, 3));
+  EXPECT_LT(sortKey(1, 3), sortKey(1, 4));
+  EXPECT_LT(sortKey(1e-30f, 7), sortKey(0, 0));
+}
 
 TEST(CutSections, HeadsOfOneLongRequest) {
   // 8 MiB a head of 24: three heads a section.  The last runs are one, of 5

@@ -34,6 +34,18 @@ TEST(Merge, EmptyIsTheUnitT04) {
   EXPECT_EQ(outLse, -inf);
 }
 
+TEST(Merge, NaNStaysBesideNothing) {
+  const float inf = INFINITY;
+  for (float full : {-inf, 3.0f}) {
+    float o1 = NAN, o2 = 1, lse1 = NAN;
+    const float *o[] = {&o1, &o2}, *lse[] = {&lse1, &full};
+    float outO = 9, outLse = 9;
+    ASSERT_OK(attnrt_merge_states(2, o, lse, 1, 1, &outO, &outLse));
+    EXPECT_TRUE(std::isnan(outO));
+    EXPECT_TRUE(std::isnan(outLse));
+  }
+}
+
 TEST(Merge, InPlaceAndHugeScores) {
   float a[4] = {1, 2, 3, 4}, b[4] = {5, 6, 7, 8};
   float lseA[2] = {1e6f, -1e6f}, lseB[2] = {1e6f, -1e6f};

@@ -125,18 +125,16 @@ LogicalResult Verifier::checkName() {
 LogicalResult Verifier::run() {
   if (failed(checkName()))
     return failure();
-  auto heads =
-      cast<attn::TensorType>(kernel.getTensor(TensorRole::Query).getType())
-          .getHeads();
-  if (heads > maxHeads)
-    return kernel.emitOpError()
-           << "has " << heads << " query heads but at most " << maxHeads
-           << " are built";
   if (target.has(Feature::Tcgen05))
     return kernel.emitOpError()
            << "target " << name << " is not built (built: cpu, sm_80, sm_90a)";
   if (failed(checkBody()))
     return failure();
+  int32_t heads = attention.getQuery().getType().getHeads();
+  if (heads > maxHeads)
+    return kernel.emitOpError()
+           << "has " << heads << " query heads but at most " << maxHeads
+           << " are built";
   for (Value value :
        llvm::concat<Value>(SmallVector<Value>(attention->getOperands()),
                            SmallVector<Value>(attention->getResults())))

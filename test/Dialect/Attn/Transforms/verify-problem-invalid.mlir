@@ -223,3 +223,14 @@ attn.kernel @kernel(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "s
   %o, %lse = attn.attention %q, %k, %v, %scale variant(@v) : (!Q, !K, !V) -> (!O, !L)
   attn.return %o, %lse : !O, !L
 }
+
+// -----
+
+// A merge kernel, tiled already, has no query to ask.
+!O = !attn.tensor<output, bf16, heads = 32, dim = 128, ragged>
+attn.kernel @merge(%o: !O, %plan: !attn.plan) attributes {target = "sm_80"} {
+  // expected-error@+1 {{'attn.for_merge' op is not part of a problem}}
+  attn.for_merge %plan (%req, %head, %row0, %nrows, %first, %count) {
+  }
+  attn.return
+}
