@@ -157,9 +157,8 @@ struct CpAsyncLowering : OpConversionPattern<CpAsyncOp> {
         slope = of[0] ? of[0] : of[1];
       else if (isa<arith::MulIOp>(nested) && !(of[0] && of[1]) &&
                nested.getResult(0).getType().isInteger(64))
-        slope =
-            arith::MulIOp::create(e.b, e.loc, of[0] ? of[0] : operands[0],
-                                  of[1] ? of[1] : operands[1]);
+        slope = arith::MulIOp::create(e.b, e.loc, of[0] ? of[0] : operands[0],
+                                      of[1] ? of[1] : operands[1]);
       else if (!isa<arith::CmpIOp>(nested))
         return {};
       else

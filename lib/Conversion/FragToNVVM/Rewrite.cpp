@@ -33,10 +33,10 @@ static constexpr unsigned chunkBytes = 16;
 static Value elementAddress(Emitter &e, const layout::Swizzle &swizzle,
                             Value slot, Value row, Value col) {
   unsigned bytes = swizzle.getElementBytes(), perChunk = chunkBytes / bytes;
-  Value inRow = chunkAddress(e, swizzle, row,
-                             e.shr(col, llvm::Log2_32(perChunk)));
-  return e.advance(
-      slot, e.add(inRow, e.mul(e.bitAnd(col, perChunk - 1), bytes)));
+  Value inRow =
+      chunkAddress(e, swizzle, row, e.shr(col, llvm::Log2_32(perChunk)));
+  return e.advance(slot,
+                   e.add(inRow, e.mul(e.bitAnd(col, perChunk - 1), bytes)));
 }
 
 /// An index into the row.
@@ -74,8 +74,7 @@ struct RewriteRowsLowering : OpConversionPattern<RewriteRowsOp> {
                              adaptor.getPos().front());
     Value thread = executingThread(e, op);
     Value lane = e.bitAnd(thread, layout::warpSize - 1);
-    Value warp =
-        e.ofFirstLane(e.shr(thread, llvm::Log2_32(layout::warpSize)));
+    Value warp = e.ofFirstLane(e.shr(thread, llvm::Log2_32(layout::warpSize)));
     auto loop = scf::ForOp::create(
         rewriter, loc, e.add(adaptor.getBegin().front(), warp),
         adaptor.getEnd().front(),
@@ -107,8 +106,8 @@ struct RewriteRowsLowering : OpConversionPattern<RewriteRowsOp> {
         auto read = [&](Value index) -> Value {
           if (!index)
             return toF32(e, e.half(own, half, type.getElement()));
-          Value at = elementAddress(e, swizzle, slot, row,
-                                    clamped(e, index, cols));
+          Value at =
+              elementAddress(e, swizzle, slot, row, clamped(e, index, cols));
           return toF32(e, LLVM::LoadOp::create(rewriter, loc, type.getElement(),
                                                at, /*alignment=*/2));
         };
@@ -175,11 +174,10 @@ struct RewriteTileLowering : OpConversionPattern<RewriteTileOp> {
       if (swizzle) {
         e.syncWarp();
         for (unsigned reg : regs)
-          LLVM::StoreOp::create(
-              rewriter, loc, own(reg),
-              elementAddress(e, *swizzle, scratch, scratchRow,
-                             cols[layout.colSlot(reg)]),
-              /*alignment=*/4);
+          LLVM::StoreOp::create(rewriter, loc, own(reg),
+                                elementAddress(e, *swizzle, scratch, scratchRow,
+                                               cols[layout.colSlot(reg)]),
+                                /*alignment=*/4);
         e.syncWarp();
       }
       for (unsigned reg : regs) {
@@ -208,6 +206,6 @@ struct RewriteTileLowering : OpConversionPattern<RewriteTileOp> {
 
 void frag::populateRewritePatterns(const TypeConverter &types,
                                    RewritePatternSet &patterns) {
-  patterns.add<RewriteRowsLowering, RewriteTileLowering>(
-      types, patterns.getContext());
+  patterns.add<RewriteRowsLowering, RewriteTileLowering>(types,
+                                                         patterns.getContext());
 }

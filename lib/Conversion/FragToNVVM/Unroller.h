@@ -30,8 +30,8 @@ enum Dependence : unsigned { Uniform = 0, Row = 1, Col = 2, Element = 4 };
 /// Copies of a region's ops by what they depend on.
 class Unroller {
 public:
-  Unroller(mlir::ConversionPatternRewriter &rewriter, mlir::Block &body, unsigned rows,
-           unsigned cols)
+  Unroller(mlir::ConversionPatternRewriter &rewriter, mlir::Block &body,
+           unsigned rows, unsigned cols)
       : rewriter(rewriter), body(body), rows(rows), cols(cols) {}
 
   void setElement(mlir::Value arg) { dependence[arg] = Element; }
@@ -76,13 +76,16 @@ public:
     }
     return {};
   }
-  mlir::Value ofUniform(mlir::Value value) { return uniform.lookupOrDefault(value); }
+  mlir::Value ofUniform(mlir::Value value) {
+    return uniform.lookupOrDefault(value);
+  }
 
   /// The rest for one element, whose tile arguments `element` maps; the
   /// yielded values.  `onFma`: where exp2 is computed.
-  llvm::SmallVector<mlir::Value> emitElement(mlir::IRMapping &element, unsigned rowSlot,
-                                 unsigned colSlot, bool onFma,
-                                 ReadElement read = {}) {
+  llvm::SmallVector<mlir::Value> emitElement(mlir::IRMapping &element,
+                                             unsigned rowSlot, unsigned colSlot,
+                                             bool onFma,
+                                             ReadElement read = {}) {
     readElement = read;
     exp2OnFma = onFma;
     llvm::SmallVector<mlir::IRMapping *> outer = {&uniform, &rows[rowSlot]};
@@ -112,7 +115,8 @@ private:
   }
 
   /// Makes `value` known to `map` if an outer map has it.
-  static void adopt(mlir::Value value, mlir::IRMapping &map, llvm::ArrayRef<mlir::IRMapping *> outer) {
+  static void adopt(mlir::Value value, mlir::IRMapping &map,
+                    llvm::ArrayRef<mlir::IRMapping *> outer) {
     if (map.contains(value))
       return;
     for (mlir::IRMapping *other : outer)
@@ -122,7 +126,8 @@ private:
       }
   }
 
-  void clone(mlir::Operation *op, mlir::IRMapping &map, llvm::ArrayRef<mlir::IRMapping *> outer) {
+  void clone(mlir::Operation *op, mlir::IRMapping &map,
+             llvm::ArrayRef<mlir::IRMapping *> outer) {
     op->walk([&](mlir::Operation *nested) {
       for (mlir::Value operand : nested->getOperands())
         adopt(operand, map, outer);

@@ -65,16 +65,16 @@ LogicalResult KernelLowering::convert(RewriteKVOp op) {
   Value k0 = at(op.getK0()), request = at(op.getRequest()),
         head = at(op.getKvHead());
   Scalars s{b, op.getLoc()};
-  auto tile = cast<TileType>(
-      cast<pipe::SlotType>(op.getSlot().getType()).getPayload());
+  auto tile =
+      cast<TileType>(cast<pipe::SlotType>(op.getSlot().getType()).getPayload());
   int32_t replicas = launched.empty() ? 1 : role.replicas();
   int32_t share = int32_t(llvm::divideCeil(tile.getRows(), replicas));
   Value begin = replicas > 1 ? s.mul(role.rank, s.i32(share)) : s.i32(0);
   Value last = s.add(begin, s.i32(share));
   if (share * replicas > tile.getRows())
     last = arith::MinSIOp::create(b, op.getLoc(), last, s.i32(tile.getRows()));
-  Value end = arith::MinSIOp::create(b, op.getLoc(), last,
-                                     s.sub(at(op.getKv1()), k0));
+  Value end =
+      arith::MinSIOp::create(b, op.getLoc(), last, s.sub(at(op.getKv1()), k0));
   auto place = [&](Scalars &s, Value row) -> Place {
     return {request, head, s.add(k0, row)};
   };
@@ -103,9 +103,9 @@ KernelLowering::rewriteRows(Operation *op, Value slot, HookKind kind,
       [&](OpBuilder &inner, Location loc, ValueRange args) {
         Scalars s{inner, loc};
         Place at = place(s, args[0]);
-        Value out = inlineAt(
-            hook, {Value(), at.request, at.head, at.position, args[1]}, lengths,
-            s);
+        Value out =
+            inlineAt(hook, {Value(), at.request, at.head, at.position, args[1]},
+                     lengths, s);
         ok = bool(out);
         frag::YieldOp::create(inner, loc, ok ? out : s.f32(0));
       });
@@ -122,13 +122,13 @@ LogicalResult KernelLowering::meetBehindRewrite(Operation *op, Value slot,
       frag::CtaSyncOp::create(b, loc);
   } else {
     bool own = !all || role.replicas() == 1;
-    if (barrier == 0 && failed(nameBarriers(op, barrier, own ? role.replicas()
-                                                             : 1)))
+    if (barrier == 0 &&
+        failed(nameBarriers(op, barrier, own ? role.replicas() : 1)))
       return failure();
     frag::FenceOp::create(b, loc, frag::FenceKind::ProxyAsyncShared);
-    frag::BarrierSyncOp::create(
-        b, loc, barrier, own ? role.rank : Value(),
-        role.warps * warpSize * (own ? 1 : role.replicas()));
+    frag::BarrierSyncOp::create(b, loc, barrier, own ? role.rank : Value(),
+                                role.warps * warpSize *
+                                    (own ? 1 : role.replicas()));
   }
   auto wait = slot.getDefiningOp<pipe::WaitOp>();
   return takePayload(wait, slots.lookup(slot));
@@ -143,8 +143,8 @@ Value KernelLowering::rowScratch(frag::RegType tile) {
   if (!scratch) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(prologueEnd);
-    int32_t rows = frag::RewriteTileOp::rowsAtATime(tile) * role.warps *
-                   role.replicas();
+    int32_t rows =
+        frag::RewriteTileOp::rowsAtATime(tile) * role.warps * role.replicas();
     auto type = frag::RingType::getChecked(
         [&] { return kernel.emitError(); }, b.getContext(), rows,
         tile.getCols(), tile.getElement(),
