@@ -55,6 +55,13 @@ private:
   void remarkTaken(ScheduleAttr schedule, const emit::Specialisation &s) {
     problem.emitRemark() << "schedule for " << target.name << ": "
                          << describeSchedule(facts, schedule, s.sharedBytes);
+    for (HookKind kind : {HookKind::Key, HookKind::Value})
+      if (target.isGpu() && problem.getVariant() &&
+          problem.getVariant().getHook(kind))
+        problem.emitRemark()
+            << stringifyHookKind(kind) << " hook for " << target.name
+            << ": each block is rewritten for every tile of "
+            << schedule.getTileQ() << " rows";
   }
 
   ModuleOp source;

@@ -112,7 +112,8 @@ static pipe::ScheduleAttr oneRole(Builder &builder, const WarpShape &shape) {
       dict({{"k", number(shape.depth)},
             {"q", number(1)},
             {"v", number(shape.depth)}}),
-      /*skew=*/dict({{"load_kv", number(-1)}}),
+      // Loads run a block ahead where there is a slot for it.
+      /*skew=*/dict({{"load_kv", number(shape.depth > 1 ? -1 : 0)}}),
       /*handover=*/text("none"), /*persist=*/text("none"), /*unroll=*/1);
 }
 

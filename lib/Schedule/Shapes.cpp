@@ -13,10 +13,12 @@
 // from shared memory for each warp: 16 rows keep its 128 bytes a clock as busy as
 // the tensor units are, 32 rows half as much, and two CTAs of 4 warps then share a
 // multiprocessor and hide each other's softmax.  O of 32 rows leaves no registers
-// for Q, which is read again in each block.  From 192 columns of O on it is 16 rows
-// and one CTA.  At 128 columns 32 keys leave room for a second CTA on devices with
-// 164 KB a multiprocessor too.  16 rows and one warp are for few rows a request; not
-// measured, so in the tune set alone.
+// for Q, which is read again in each block.  From 192 columns of O on it is 16 rows;
+// one slot of K and V each, loaded when their block begins, leaves room for two CTAs
+// on an H200, of which one multiplies while the other waits.  A device with 164 KB a
+// multiprocessor has one of them, and there two slots may be better: the tune set has
+// both.  At 128 columns 32 keys leave room for a second CTA on such devices too.  16
+// rows and one warp are for few rows a request; not measured, so in the tune set alone.
 //
 // Rungs below the first are for hooks that hold many values (HookRegisters.cpp).
 //
@@ -53,7 +55,7 @@ constexpr RoleShape dense256[] = {
 constexpr RoleShape wide256[] = {{2, 80, 1, 2, false, true}};
 constexpr RoleShape masked256[] = {{2, 64, 1, 2}, {2, 48, 1, 2}, {2, 32, 1, 2}};
 
-// {warps, rows, keys, Q in shared memory}.  What is measured faster than the first
+// {warps, rows, keys, Q in shared memory, slots of K and V}.  What is measured faster than the first
 // rung and spills a few words stands in the tune set.
 constexpr WarpShape mma64[] = {{4, 128, 64, true},
                                {4, 128, 48, true},
@@ -68,8 +70,10 @@ constexpr WarpShape mma128[] = {{4, 128, 32, true},
                                 {8, 128, 16, true}};
 constexpr WarpShape more128[] = {
     {4, 128, 48, true}, {4, 128, 64, true}, {1, 16, 32}};
-constexpr WarpShape mma256[] = {
-    {8, 128, 48, true}, {8, 128, 32, true}, {8, 128, 16, true}};
+constexpr WarpShape mma256[] = {{4, 64, 64, true, 1},
+                                {8, 128, 48, true},
+                                {8, 128, 32, true},
+                                {8, 128, 16, true}};
 constexpr WarpShape more256[] = {{4, 64, 48, true}, {1, 16, 32, true}};
 
 } // namespace

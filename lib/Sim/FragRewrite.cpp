@@ -55,7 +55,8 @@ LogicalResult attn::sim::rewriteRows(frag::RewriteRowsOp op, size_t base,
   frag::RingType type = op.getRing().getType();
   layout::Swizzle swizzle = frag::swizzleOf(type);
   oracle::Element element = fragElement(type.getElement());
-  int64_t begin = interp.getInt(op.getBegin()), end = interp.getInt(op.getEnd());
+  int64_t begin = interp.getInt(op.getBegin()),
+          end = interp.getInt(op.getEnd());
   if (begin < 0 || end > type.getRows())
     return interp.fail(op, "rewrites rows " + Twine(begin) + " to " +
                                Twine(end) + " of " + Twine(type.getRows()));
@@ -93,8 +94,7 @@ LogicalResult attn::sim::rewriteTile(frag::RewriteTileOp op, Interp &interp) {
   auto out = std::make_shared<FragTile>();
   out->data.resize(in.data.size());
   for (size_t i = 0; i < in.data.size(); ++i)
-    out->data[i] =
-        program.at(shape.row[i], shape.col[i], rows[shape.row[i]]);
+    out->data[i] = program.at(shape.row[i], shape.col[i], rows[shape.row[i]]);
   interp.set(op.getResult(), Datum(std::shared_ptr<Object>(out)));
   return success();
 }

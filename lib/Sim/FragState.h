@@ -142,7 +142,8 @@ mlir::LogicalResult runFragOp(mlir::Operation *op, Interp &interp);
 mlir::LogicalResult runFragTileOp(mlir::Operation *op, Interp &interp);
 mlir::LogicalResult runFragSmemOp(mlir::Operation *op, Interp &interp);
 /// Called around each row of a slot that is rewritten.
-using RowAccess = llvm::function_ref<mlir::LogicalResult(unsigned row, bool write)>;
+using RowAccess =
+    llvm::function_ref<mlir::LogicalResult(unsigned row, bool write)>;
 /// Every `step`-th row from the `first` one on of a rewrite, in the slot at `base`.
 mlir::LogicalResult rewriteRows(frag::RewriteRowsOp op, size_t base,
                                 unsigned first, unsigned step, RowAccess access,

@@ -42,6 +42,13 @@ SAME = [
      "what it moved behind is the replica's turn; the product still lies behind both"),
     ("lowered for sm_90a: drop st_words 'verdict'",
      "a replica writes its word before each arrival, whether it failed or not"),
+    ("vector hooks, roles: depth less of channel *", "a ring of one slot less: later, not otherwise"),
+    ("vector hooks, roles: swap visits of channel 'q'",
+     "Q and the first block of K are copied in either order: the product waits for both"),
+    ("vector hooks, roles: drop fence",
+     "readers have a fence behind what they rewrite themselves, in front of each product"),
+    ("vector hooks, roles: drop barrier_sync", "the replicas meet behind K, in front of the product"),
+    ("vector hooks, roles: other barrier of barrier_sync", "nobody else is at either of the two"),
 ]
 
 EXACT = ["q=150,5;kv=400,37", "q=5,0,70;kv=9,3,70"]
@@ -71,6 +78,13 @@ def kernels(inputs, examples):
     yield "sigmoid", [f"{examples}/sigmoid.mlir", *one], FROZEN, [0]
     yield ("documents", [f"{examples}/document_mask.mlir", *default],
            ["q=40,5;kv=40,5", "q=150;kv=150"], [0])
+    rows = [f"{inputs}/vector-hooks.mlir", "--kv-heads=1", "--seeds=1"]
+    yield ("vector hooks", [*rows, "--target=sm_80",
+                            "--schedule=roles=all:4,tile_q=64,tile_k=32,softmax=exact"],
+           ["q=40,5;kv=130,37", "q=5,0,33;kv=9,3,33"], [0])
+    shape = "roles=load:1:1:24+compute:4:2:240,tile_q=128,tile_k=64,channels.k=2,channels.v=2"
+    yield ("vector hooks, roles", [*rows, "--target=sm_90a", f"--schedule={shape},softmax=exact"],
+           ["q=1,1,1,2;kv=9,9,9,9", "q=70,5;kv=231,0", "q=130,1,3;kv=256,5,70"], [0])
 
 
 def reason(kernel, edit):

@@ -228,22 +228,22 @@ LogicalResult KernelLowering::lower(TransformKeysOp op) {
   LogicalResult status = success();
   auto probe =
       g.loop(g.i64c(0), live, 1, g.f32c(0), [&](Value j, ValueRange outer) {
-        return g.loop(g.i64c(0), g.i64c(tile.getCols()), 1, outer,
-                      [&](Value i, ValueRange now) -> SmallVector<Value> {
-                        Value position = g.add(k0, g.toI32(j));
-                        auto y = inlineHook(
-                            hook,
-                            {Value(), request, head, position, g.toI32(i)},
-                            {map.lookup(op.getQLen()),
-                             map.lookup(op.getKvLen()), &from, j, size});
-                        if (failed(y)) {
-                          status = failure();
-                          return {now[0]};
-                        }
-                        Value x = g.roundTo(*y, elementBehindHook(op.getTile()));
-                        g.storeF(x, elementAddress(to, j, i));
-                        return {g.fma(x, g.f32c(0), now[0])};
-                      });
+        return g.loop(
+            g.i64c(0), g.i64c(tile.getCols()), 1, outer,
+            [&](Value i, ValueRange now) -> SmallVector<Value> {
+              Value position = g.add(k0, g.toI32(j));
+              auto y = inlineHook(
+                  hook, {Value(), request, head, position, g.toI32(i)},
+                  {map.lookup(op.getQLen()), map.lookup(op.getKvLen()), &from,
+                   j, size});
+              if (failed(y)) {
+                status = failure();
+                return {now[0]};
+              }
+              Value x = g.roundTo(*y, elementBehindHook(op.getTile()));
+              g.storeF(x, elementAddress(to, j, i));
+              return {g.fma(x, g.f32c(0), now[0])};
+            });
       });
   if (to.flag >= 0) {
     Value bad = g.cmp(CmpF::UNO, probe[0], probe[0]);

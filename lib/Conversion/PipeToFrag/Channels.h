@@ -36,8 +36,8 @@ struct RoleInfo {
   /// First named barrier at which the warps of a replica meet, 0: none yet.
   int32_t voteBarrier = 0;
   int32_t rewriteBarrier = 0; ///< at which all replicas meet, 0: none yet
-  int32_t turnBarrier = 0; ///< first one of its turns, 0: it takes none
-  mlir::Value nextRank;    ///< whose turn comes after the own
+  int32_t turnBarrier = 0;    ///< first one of its turns, 0: it takes none
+  mlir::Value nextRank;       ///< whose turn comes after the own
 
   llvm::StringRef name() const { return attr.getName().getValue(); }
   int32_t replicas() const { return attr.getReplicas(); }

@@ -112,7 +112,7 @@ void KernelLowering::removeDead() {
     return isa<frag::MapOp, frag::CpAsyncOp, frag::RewriteRowsOp,
                frag::RewriteTileOp>(op)
                ? WalkResult::skip()
-                                                 : WalkResult::advance();
+               : WalkResult::advance();
   });
   for (Operation *op : llvm::reverse(ops))
     if (isOpTriviallyDead(op))
@@ -148,8 +148,8 @@ LogicalResult KernelLowering::convertOp(Operation *op) {
             PVOp, PackOp, StateInitOp, RowMaxOp, AlphaOp, ExpOp, RowSumOp,
             RescaleOp, ExactPrefixOp, CheckOp, FinishOp, MergeTileOp,
             MergeSinkOp, AddTileOp, ApplyScoreOp, ApplyMaskOp, ApplySinkOp,
-            TransformRowsOp, RewriteQueryOp, RewriteKVOp, StoreOp, StorePartialOp, LoadPartialOp>(
-          [&](auto op) { return convert(op); })
+            TransformRowsOp, RewriteQueryOp, RewriteKVOp, StoreOp,
+            StorePartialOp, LoadPartialOp>([&](auto op) { return convert(op); })
       .Default([&](Operation *op) -> LogicalResult {
         bool scalar =
             isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) &&

@@ -107,6 +107,29 @@ TEST(Oracle, NormaliserNone) {
   EXPECT_NEAR(f.o(0), 20 * 0.7310585786, 1e-8);
 }
 
+// The vectors that query, key and value hooks make have their tensor's type; what an
+// output hook makes has not.
+TEST(Oracle, VectorHooksRound) {
+  for (Element element : {Element::F32, Element::BF16}) {
+    Fixture f({{1, 1}}, 1, 1, 1, 1, element);
+    for (attn_hook_kind kind : {ATTN_HOOK_VALUE, ATTN_HOOK_OUTPUT}) {
+      mask::Assembler a(kind);
+      a.arg(ATTN_ARG_I).op(ATTN_OP_VEC).f32(1.001f).op(ATTN_OP_FMUL);
+      f.hook(a);
+    }
+    f.setV(0, 0, 1);
+    f.run();
+    double v = element == Element::F32 ? 1.001f : 1;
+    EXPECT_NEAR(f.o(0), v * 1.001f, 1e-12);
+    EXPECT_EQ(f.result.scoreRounding, 0);
+    mask::Assembler q(ATTN_HOOK_QUERY);
+    q.arg(ATTN_ARG_I).op(ATTN_OP_VEC);
+    f.hook(q);
+    f.run();
+    EXPECT_EQ(f.result.scoreRounding, element == Element::F32 ? 0 : 0x1p-9);
+  }
+}
+
 // Rotating pairs by position: the score depends on the distance alone.
 TEST(Oracle, VectorHooksRotate) {
   Fixture f({{1, 4}}, 1, 1, 2, 4);

@@ -85,6 +85,12 @@ TEST(Compare, LseError) {
   EXPECT_NE(c.message.find("lse error is 0.001 but the limit is"),
             std::string::npos);
   EXPECT_NE(c.message.find("row 1 head 1"), std::string::npos);
+  // Elements that a hook makes and that are rounded: a step more or less.
+  f.result.scoreRounding = 0x1p-9;
+  c = compare(f.result, r.o.data(), r.lse.data(), tolerance);
+  EXPECT_TRUE(c.ok);
+  r.lse[3] += 0x1p-8f * float(1 + f.result.maxScore[3]);
+  EXPECT_FALSE(compare(f.result, r.o.data(), r.lse.data(), tolerance).ok);
 }
 
 TEST(Compare, EmptyRowsAreExact) {

@@ -404,6 +404,11 @@ TEST_F(Overrides, Sums) {
   EXPECT_EQ(r.registersPerThread, 32u + 128 + registerOverhead);
   r = resourcesOf(facts, apply("channels.k=3,channels.v=4,channels.q=2"));
   EXPECT_EQ(r.sharedBytes, 2 * 32768u + 7 * 8192u);
+  // Eight rows of O for each of four warps.
+  ProblemFacts crossing = facts;
+  crossing.outputReadsOthers = true;
+  EXPECT_EQ(resourcesOf(crossing, sm80()).sharedBytes,
+            65536u + 4 * 8 * 4 * uint64_t(facts.value.getDim()));
   r = resourcesOf(facts, chooseSchedule(facts, target("cpu")));
   EXPECT_EQ(r.threads + r.sharedBytes + r.registersPerThread, 0u);
 }

@@ -28,8 +28,9 @@ static void buildBody(OpBuilder &builder, OperationState &state,
   body(builder, state.location, block->getArguments());
 }
 
-static ParseResult parseCoordinates(OpAsmParser &parser,
-                                    SmallVectorImpl<OpAsmParser::Argument> &out) {
+static ParseResult
+parseCoordinates(OpAsmParser &parser,
+                 SmallVectorImpl<OpAsmParser::Argument> &out) {
   Type i32 = parser.getBuilder().getI32Type();
   return failure(
       parser.parseKeyword("at") ||
@@ -82,7 +83,8 @@ ParseResult RewriteRowsOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   auto ringType = dyn_cast<RingType>(type);
   if (!ringType)
-    return parser.emitError(loc) << "rows of a ring are rewritten, not " << type;
+    return parser.emitError(loc)
+           << "rows of a ring are rewritten, not " << type;
   Type posType = PosType::get(parser.getContext(), ringType.getSlots());
   Type i32 = parser.getBuilder().getI32Type();
   if (parser.parseOptionalAttrDictWithKeyword(result.attributes) ||
@@ -124,8 +126,7 @@ LogicalResult RewriteRowsOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 int32_t RewriteTileOp::rowsAtATime(RegType tile) {
-  return int32_t(layout::warpSize >>
-                 layoutOf(tile).rowLaneMasks().size());
+  return int32_t(layout::warpSize >> layoutOf(tile).rowLaneMasks().size());
 }
 
 bool RewriteTileOp::readsOthers() {
