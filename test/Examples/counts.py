@@ -32,8 +32,10 @@ def classes(problem, target):
 
 
 def dims(problem):
+    """Of key and value, padded to what products take."""
     text = Path(problem).read_text()
-    return [int(re.search(rf"tensor<{role}, .*?dim = (\d+)", text)[1]) for role in ("key", "value")]
+    found = [re.search(rf"tensor<{role}, .*?dim = (\d+)", text)[1] for role in ("key", "value")]
+    return [-(-int(dim) // 16) * 16 for dim in found]
 
 
 def wanted(schedule, kinds, dim, dim_v):
