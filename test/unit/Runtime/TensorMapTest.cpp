@@ -186,6 +186,39 @@ TEST_F(TensorMap, EveryFormatAndAnyOrderOfDimensions) {
   }
 }
 
+// A padded head dim: three boxes of 32 columns, and the tensor ends in the last,
+// so that the device fills the rest with zeros.
+TEST_F(TensorMap, BoxesReachPastTheHeadDim) {
+  TestBundle bundle = TestBundle::tma();
+  bundle.spec().element = ATTNRT_BF16;
+  bundle.spec().strideMultiple = 8;
+  bundle.kernel().dim = 72;
+  TestTensorMap only;
+  only.tensor = ATTN_MAP_K;
+  only.element = ATTNRT_BF16;
+  only.dims = {ATTN_MAP_DIM, ATTN_MAP_TOKEN, ATTN_MAP_HEAD, ATTN_MAP_BATCH};
+  only.box = {32, 64, 1, 1};
+  only.swizzle = 64;
+  bundle.spec().tensorMaps = {only};
+  fake().setKernel(
+      [](const attn_fake_launch *launch, void *user) {
+        auto *bytes = static_cast<const char *>(launch->params);
+        static_cast<HostKernel *>(user)->params.emplace_back(
+            bytes, bytes + HostKernel::paramsBytes);
+      },
+      &host);
+  ASSERT_OK(f.open(bundle, "cuda", &options));
+  TinyProblem problem({3}, {9});
+  for (attnrt_tensor *t : {&problem.args.q, &problem.args.k, &problem.args.v})
+    t->elements = 0; // the tensors are not read
+  problem.args.k.strides = {0, 144, 72};
+  run(problem);
+  EXPECT_EQ(
+      encoding(0),
+      (Encoding{
+          problem.k.data(), {72, 9, 2, 1}, {288, 144, 16}, {32, 64, 1, 1}}));
+}
+
 TEST_F(TensorMap, EncodedAgainOnlyForOtherTensors) {
   TinyProblem problem({5, 1}, {7, 30});
   ASSERT_OK(f.open(TestBundle::tma(), "cuda", &options));
