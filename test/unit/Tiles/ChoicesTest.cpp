@@ -206,7 +206,7 @@ TEST_F(Choices, OtherTargets) {
        {std::array<int32_t, 4>{96, 96, 32, 128},
         std::array<int32_t, 4>{128, 128, 32, 128},
         std::array<int32_t, 4>{192, 128, 32, 128},
-        std::array<int32_t, 4>{256, 256, 48, 256}}) {
+        std::array<int32_t, 4>{256, 256, 64, 128}}) {
     set(dim, dimV, true);
     ScheduleAttr s = chooseSchedule(facts, target("sm_80"));
     EXPECT_EQ(s.getTileK(), keys) << dim;

@@ -359,9 +359,6 @@ TEST_F(Overrides, RefusalsOfRoles) {
   auto refuse = [&](StringRef text) { return refusal(text, "sm_90a"); };
   EXPECT_EQ(refuse("v_tail=zero_fill"),
             "v_tail = zero_fill is not built for sm_90a (built: zero_rows)");
-  EXPECT_EQ(refuse("epilogue=direct"),
-            "epilogue = direct is not built for sm_90a (built: "
-            "quad_transpose)");
   EXPECT_EQ(refuse("roles=load:1+compute:4+third:1"),
             "schedule has 3 roles but sm_90a needs 2");
   EXPECT_EQ(refuse("place.load_query=compute"),
@@ -437,8 +434,8 @@ TEST_F(Overrides, Refusals) {
   EXPECT_EQ(refusal("softmax=lazy"), "softmax = lazy is not built");
   EXPECT_EQ(refusal("v_tail=zero_rows"),
             "v_tail = zero_rows is not built for sm_80 (built: zero_fill)");
-  EXPECT_EQ(refusal("epilogue=quad_transpose"),
-            "epilogue = quad_transpose is not built for sm_80 (built: direct)");
+  EXPECT_EQ(refusal("epilogue=quad_transpose", "cpu"),
+            "epilogue = quad_transpose is not built for cpu (built: direct)");
   EXPECT_EQ(refusal("tile_q=224"),
             "tile_q is 224 but 4 warps of 16 rows need a multiple of 64");
   EXPECT_EQ(refusal("atoms.pv=mma.m16n8k16.ss"),
