@@ -95,11 +95,8 @@ bool Checker::common() {
   if (s.getFoldScale() && !softmax)
     return refuse(
         "fold_scale needs normaliser softmax but the variant has none");
-  bool roles = target.has(Feature::Wgmma);
   return only("v_tail", s.getVTail().getValue(),
-              roles ? "zero_rows" : "zero_fill") &&
-         (target.isGpu() ||
-          only("epilogue", s.getEpilogue().getValue(), "direct"));
+              target.has(Feature::Wgmma) ? "zero_rows" : "zero_fill");
 }
 
 /// Both operands of the second product have one type.
@@ -260,7 +257,7 @@ bool Checker::cpu() {
                                     << on << " multiplies in f32";
     return false;
   }
-  return true;
+  return only("epilogue", s.getEpilogue().getValue(), "direct");
 }
 
 bool attn::checkSchedule(const ProblemFacts &facts, ScheduleAttr schedule,
