@@ -35,8 +35,9 @@ def Attn_BlockMapAttr : Attn_Attr<"BlockMap", "block_map"> {
   let summary = "which key blocks a tile of rows visits, and how";
   let description = [{
     `closed`: a fixed list of classes with integer code for the borders, from
-    `bounds`.  `opaque`: one partial segment over the whole slice; the planner
-    narrows the slice where it can.  `list` (ranges from the plan) is reserved.
+    `bounds`.  `opaque`: partial, full, partial, with borders from the plan, which
+    narrows the slice and knows its whole blocks where it can look at the tables;
+    or one partial segment over the slice.  `list` (ranges from the plan) is reserved.
 
     ```
     #attn.block_map<closed, classes = [full, partial], bounds = [#attn.bound<upper, q = 1, constant = 0, q_len = 0, kv_len = 0, params = {}>]>

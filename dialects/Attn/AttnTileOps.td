@@ -86,12 +86,15 @@ def Attn_SegmentsOp : Attn_Op<"segments", [Pure]> {
     [b_i, b_i+1) and has class i of the kernel's block map; blocks outside
     [b0, bn) are invisible to every live row.  Only live rows count.  No live row
     or no key: all 0.  `attn-expand-segments` turns it into integer arithmetic.
+
+    Which blocks of an opaque map are whole the plan knows: it has looked at tables
+    and parameters, and says so in the work item's `flags` (WorkItem.h).
   }];
-  let arguments = (ins Attn_RowsType:$rows, I32:$kv0, I32:$kv1,
+  let arguments = (ins Attn_RowsType:$rows, I32:$kv0, I32:$kv1, Optional<I32>:$flags,
                    Attn_BlockMapAttr:$block_map, I32Attr:$tile_k);
   let results = (outs Variadic<I32>:$bounds);
   let assemblyFormat = [{
-    $rows `,` $kv0 `,` $kv1 `map` $block_map `tile_k` $tile_k attr-dict
+    $rows `,` $kv0 `,` $kv1 (`flags` $flags^)? `map` $block_map `tile_k` $tile_k attr-dict
     `:` qualified(type($rows)) `->` qualified(type($bounds))
   }];
   let hasVerifier = 1;

@@ -37,9 +37,9 @@ MaskVisibility::blocks(const TileRows &rows, int32_t begin, int32_t end) {
   return ranges;
 }
 
-int64_t MaskVisibility::look(void *context, const TileRows &rows,
-                             int32_t &begin, int32_t &end) {
+int64_t MaskVisibility::look(void *context, const TileRows &rows, Hull &hull) {
   auto &self = *static_cast<MaskVisibility *>(context);
+  int32_t begin = hull.begin, end = hull.end;
   self.blocks(rows, begin, end);
   int64_t visible = mask::countVisibleKeys(self.ranges, begin, end, self.tileK);
   // Blocks count from begin; the products stay below end + tileK.
@@ -52,9 +52,18 @@ int64_t MaskVisibility::look(void *context, const TileRows &rows,
       first = begin + range.first * self.tileK;
     any = true;
     last = begin + range.end * self.tileK;
+    // The longest run of whole blocks; what is behind the end is none.
+    int32_t whole0 = begin + range.first * self.tileK;
+    int32_t inside = (end - begin) / self.tileK;
+    int32_t whole1 = begin + std::min(range.end, inside) * self.tileK;
+    if (range.kind == mask::BlockClass::Full &&
+        whole1 - whole0 > hull.whole1 - hull.whole0) {
+      hull.whole0 = whole0;
+      hull.whole1 = whole1;
+    }
   }
-  end = std::min(last, end);
-  begin = first;
+  hull.end = std::min(last, end);
+  hull.begin = first;
   return visible;
 }
 

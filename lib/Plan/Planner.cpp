@@ -38,8 +38,9 @@ constexpr int64_t kMinSplitTiles = 4;
 struct Tile {
   TileRows rows;
   int32_t row0, rowCount;
-  int32_t begin, end; ///< hull, tile-aligned outward, within [0, kvLen)
-  int64_t visible;    ///< keys for the cost
+  int32_t begin, end;     ///< hull, tile-aligned outward, within [0, kvLen)
+  int64_t visible;        ///< keys for the cost
+  int32_t whole0, whole1; ///< keys that every row sees, in whole blocks
   int32_t firstPiece;
   int32_t pieces;
   uint32_t firstSlot; ///< of the first head
@@ -255,20 +256,19 @@ private:
 
   /// Narrows [begin, end) to what the tile may see; (0, 0) if that is nothing.
   /// Returns the keys that count for the cost.
-  int64_t look(const Tile &tile, int32_t &begin, int32_t &end) const {
-    int32_t low = begin, high = end;
-    int64_t visible = int64_t(end) - begin;
-    if (begin < end && p.visibility) {
-      visible =
-          p.visibility->look(p.visibility->context, tile.rows, begin, end);
-      begin = std::max(begin, low);
-      end = std::min(end, high);
+  int64_t look(const Tile &tile, Hull &hull) const {
+    int32_t low = hull.begin, high = hull.end;
+    int64_t visible = int64_t(high) - low;
+    if (low < high && p.visibility) {
+      visible = p.visibility->look(p.visibility->context, tile.rows, hull);
+      hull.begin = std::max(hull.begin, low);
+      hull.end = std::min(hull.end, high);
     }
-    if (begin >= end) {
-      begin = end = 0;
+    if (hull.begin >= hull.end) {
+      hull = {0, 0};
       return 0;
     }
-    return std::clamp<int64_t>(visible, 0, int64_t(end) - begin);
+    return std::clamp<int64_t>(visible, 0, int64_t(hull.end) - hull.begin);
   }
 
   void makeTiles() {
@@ -297,12 +297,14 @@ private:
           tile.rows.token1 = int32_t(last / uint32_t(p.pack));
           tile.rows.qLen = p.qLens[r];
           tile.rows.kvLen = p.kvLens[r];
-          int32_t begin = 0, end = p.kvLens[r];
-          tile.visible = look(tile, begin, end);
+          Hull hull{0, p.kvLens[r]};
+          tile.visible = look(tile, hull);
           // Whole blocks from key 0, so that narrowing moves no block border.
-          tile.begin = begin / p.tileK * p.tileK;
-          tile.end =
-              std::min(int32_t(ceilDiv32(end, p.tileK)) * p.tileK, p.kvLens[r]);
+          tile.begin = hull.begin / p.tileK * p.tileK;
+          tile.end = std::min(int32_t(ceilDiv32(hull.end, p.tileK)) * p.tileK,
+                              p.kvLens[r]);
+          tile.whole0 = hull.whole0;
+          tile.whole1 = hull.whole1;
           tile.firstSlot = 0;
           tile.firstPiece = 0;
           tile.pieces = 0;
@@ -324,9 +326,9 @@ private:
       int32_t end = int32_t(std::min<int64_t>(at + length, tile.end));
       int64_t visible = tile.visible;
       if (!whole) {
-        int32_t first = begin, last = end;
-        visible = look(tile, first, last);
-        if (first >= last)
+        Hull hull{begin, end};
+        visible = look(tile, hull);
+        if (hull.begin >= hull.end)
           continue;
       }
       add(index, begin, end, visible);
@@ -515,6 +517,21 @@ private:
     return next;
   }
 
+  /// Which blocks of the piece, counted from its begin, lie in the tile's whole ones.
+  uint32_t bodyOf(const Tile &tile, const Piece &piece) const {
+    int64_t low = std::max(tile.whole0, piece.begin) - int64_t(piece.begin);
+    int64_t high = std::min(tile.whole1, piece.end) - int64_t(piece.begin);
+    if (low >= high)
+      return 0;
+    int64_t first = ceilDiv(low, p.tileK);
+    int64_t last =
+        ceilDiv(int64_t(piece.end) - piece.begin, p.tileK) - high / p.tileK;
+    bool any = first * p.tileK < high / p.tileK * p.tileK;
+    return any && first < ATTN_ITEM_EDGE && last < ATTN_ITEM_EDGE
+               ? ATTN_ITEM_WHOLE(first, last)
+               : 0;
+  }
+
   /// The items of a piece for the heads [copy0, copy1).
   attn_work_item *emitPiece(int32_t index, int32_t copy0, int32_t copy1,
                             attn_work_item *next) const {
@@ -530,7 +547,7 @@ private:
         piece.begin,
         piece.end,
         whole ? -1 : int32_t(tile.firstSlot + copy0 * tile.pieces + split),
-        ATTN_ITEM_FLAGS(0, split, tile.pieces)};
+        ATTN_ITEM_FLAGS(bodyOf(tile, piece), split, tile.pieces)};
     // Most of a plan is written here: a division a record is a tenth of its time.
     int32_t slots = whole ? 0 : tile.pieces;
     for (int32_t copy = copy0; copy < copy1; ++copy) {

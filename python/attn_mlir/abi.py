@@ -39,7 +39,7 @@ class WorkItem(_Record):
 
     @property
     def body(self):
-        """Number of the tile body."""
+        """What the plan knows of the blocks that all rows see; 0: nothing (WorkItem.h)."""
         return self.flags & 0xff
 
     @property

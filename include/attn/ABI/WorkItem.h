@@ -25,7 +25,14 @@ typedef struct attn_work_item {
   uint32_t flags; /* ATTN_ITEM_* fields                                   */
 } attn_work_item;
 
+/* What the plan knows of the slice's blocks of tile_k keys: all but the first FIRST
+ * and the last LAST are visible to every live row.  Body 0: nothing is known. */
 #define ATTN_ITEM_BODY(flags) ((flags) & 0xffu)
+#define ATTN_ITEM_EDGE 15u /* FIRST and LAST are less */
+#define ATTN_ITEM_WHOLE(first, last)                                           \
+  (1u + (uint32_t)(first) * ATTN_ITEM_EDGE + (uint32_t)(last))
+#define ATTN_ITEM_FIRST(body) (((body) - 1u) / ATTN_ITEM_EDGE)
+#define ATTN_ITEM_LAST(body) (((body) - 1u) % ATTN_ITEM_EDGE)
 #define ATTN_ITEM_SPLIT(flags) (((flags) >> 8) & 0xfffu)
 #define ATTN_ITEM_SPLITS(flags) (((flags) >> 20) & 0xfffu)
 #define ATTN_ITEM_FLAGS(body, split, splits)                                   \

@@ -35,8 +35,7 @@ public:
                                               int32_t begin, int32_t end);
 
 private:
-  static int64_t look(void *context, const TileRows &rows, int32_t &begin,
-                      int32_t &end);
+  static int64_t look(void *context, const TileRows &rows, Hull &hull);
 
   const mask::HookProgram &program;
   mask::Bindings bindings;

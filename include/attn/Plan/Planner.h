@@ -41,13 +41,19 @@ struct TileRows {
 
 /// What the planner asks about a mask.  Plain function pointers, so that this
 /// header needs no other library; MaskVisibility.h makes one from a hook.
+/// Keys [begin, end); those of [whole0, whole1), in whole blocks from `begin`, every
+/// row of the tile sees.
+struct Hull {
+  int32_t begin, end;
+  int32_t whole0 = 0, whole1 = 0;
+};
+
 struct Visibility {
   void *context = nullptr;
   /// Narrows [begin, end) to a range that holds every key that a row of the
   /// tile may see, an empty one if there is none.  Returns about how many keys
   /// lie in blocks that the kernel visits.
-  int64_t (*look)(void *context, const TileRows &rows, int32_t &begin,
-                  int32_t &end) = nullptr;
+  int64_t (*look)(void *context, const TileRows &rows, Hull &hull) = nullptr;
   /// False: all heads see the same, and one head's plan is replicated.
   bool readsHead = false;
 };

@@ -322,7 +322,9 @@ typedef struct attnrt_table {
   const char *name;
   void *data;       /* device memory */
   const void *host; /* the same contents on the host, or null: without them the
-                       planner does not narrow by a mask that reads the table */
+                       planner does not narrow by a mask that reads the table
+                       and knows no whole blocks; with them the table must hold
+                       the same until the plan's last run */
   uint32_t extent[ATTN_TABLE_MAX_RANK]; /* row-major, outermost first */
   uint32_t version;                     /* changes with the contents */
 } attnrt_table;

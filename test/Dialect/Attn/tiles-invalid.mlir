@@ -55,6 +55,14 @@ func.func private @f(%i: i32, %r: !attn.rows<128>) {
 // -----
 
 func.func private @f(%i: i32, %r: !attn.rows<128>) {
+  // expected-error @below {{needs the item's flags: the plan knows the classes of an opaque map}}
+  %b:4 = attn.segments %r, %i, %i map <opaque, classes = [partial, full, partial]> tile_k 64 : !attn.rows<128> -> i32, i32, i32, i32
+  return
+}
+
+// -----
+
+func.func private @f(%i: i32, %r: !attn.rows<128>) {
   // expected-error @below {{tile_k must be at least 1, got 0}}
   %b:2 = attn.segments %r, %i, %i map <opaque, classes = [partial]> tile_k 0 : !attn.rows<128> -> i32, i32
   return

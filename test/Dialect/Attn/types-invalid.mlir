@@ -65,7 +65,7 @@ func.func private @f() attributes {a = #attn.block_map<list, classes = [partial]
 
 // -----
 
-// expected-error @below {{an opaque block map has the one class partial}}
+// expected-error @below {{an opaque block map has the class partial, or partial, full and partial by the plan}}
 func.func private @f() attributes {a = #attn.block_map<opaque, classes = [full]>}
 
 // -----

@@ -104,7 +104,7 @@ void randomMask(Random &random, Harness &h, std::vector<int32_t> &table,
 } // namespace
 
 TEST(Cover, RandomBatchesAndMasks) {
-  unsigned split = 0, narrowed = 0, sectioned = 0;
+  unsigned split = 0, narrowed = 0, sectioned = 0, whole = 0;
   for (unsigned seed = 0; seed < 600; ++seed) {
     Random random(seed);
     Harness h;
@@ -119,13 +119,16 @@ TEST(Cover, RandomBatchesAndMasks) {
       return;
     split += h.header().merges > 0;
     sectioned += h.summary.sections > 1;
-    for (const attn_work_item &item : h.items())
+    for (const attn_work_item &item : h.items()) {
       narrowed +=
           item.slot < 0 && item.kv_end - item.kv_begin < h.kvLens[item.request];
+      whole += ATTN_ITEM_BODY(item.flags) != 0;
+    }
   }
   // The generator reaches what the test is about.
   EXPECT_GT(split, 100u);
   EXPECT_GT(narrowed, 1000u);
+  EXPECT_GT(whole, 1000u);
   EXPECT_GT(sectioned, 20u);
 }
 
@@ -230,4 +233,38 @@ TEST(Cover, HullIsRoundedOutwardToTheTile) {
   h.checkAll();
   EXPECT_EQ(h.items()[0].kv_begin, 0);
   EXPECT_EQ(h.items()[0].kv_end, 128);
+}
+
+TEST(Cover, WholeBlocksOfDocuments) {
+  // Documents of 300 and 500 tokens, causal, tiles of 64 rows and 64 keys: the last
+  // tile of the first document crosses into the second one and has no whole block.
+  Harness h;
+  h.qLens = h.kvLens = {800};
+  h.problem.tileQ = h.problem.tileK = 64;
+  std::vector<int32_t> table(800);
+  std::fill(table.begin() + 300, table.end(), 1);
+  mask::TableData data;
+  data.data = table.data();
+  data.extent[0] = 800;
+  h.bindings.tables = &data;
+  h.bindings.numTables = 1;
+  mask::Signature signature;
+  signature.tables.push_back({ATTN_I32, 1});
+  mask::Assembler a(ATTN_HOOK_MASK);
+  a.arg(ATTN_ARG_Q).table(0).arg(ATTN_ARG_K).table(0).icmp(ATTN_CMP_EQ);
+  causal(a);
+  a.op(ATTN_OP_AND);
+  h.setMask(a, signature);
+  ASSERT_TRUE(h.run()) << h.error.text;
+  h.checkAll();
+  for (const attn_work_item &item : h.items()) {
+    auto [first, end] = h.wholeBlocks(item);
+    int32_t tile = item.row0 / 64, begin = item.kv_begin / 64;
+    int32_t wanted = tile < 4    ? tile      // below the diagonal
+                     : tile == 4 ? 0         // two documents
+                                 : tile - 5; // from token 320 on
+    EXPECT_EQ(end - first, wanted) << "tile " << tile;
+    if (wanted)
+      EXPECT_EQ(begin + first, tile < 4 ? 0 : 5) << "tile " << tile;
+  }
 }

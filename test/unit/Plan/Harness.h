@@ -101,9 +101,36 @@ struct Harness {
     return mask::evalMask(program, env);
   }
 
+  /// Blocks [first, end) of the item that every row is said to see.
+  std::pair<int32_t, int32_t> wholeBlocks(const attn_work_item &item) const {
+    uint32_t body = ATTN_ITEM_BODY(item.flags);
+    int32_t keys = item.kv_end - item.kv_begin;
+    int32_t blocks = (keys + problem.tileK - 1) / problem.tileK;
+    if (!body)
+      return {blocks, blocks};
+    return {int32_t(ATTN_ITEM_FIRST(body)),
+            blocks - int32_t(ATTN_ITEM_LAST(body))};
+  }
+  void checkWhole(const attn_work_item &item) const;
+
   /// Every property that must hold for any plan, by brute force.
   void checkAll() const;
 };
+
+inline void Harness::checkWhole(const attn_work_item &item) const {
+  auto [first, end] = wholeBlocks(item);
+  if (ATTN_ITEM_BODY(item.flags))
+    ASSERT_LT(first, end);
+  for (int32_t k = item.kv_begin + first * problem.tileK;
+       k < item.kv_begin + end * problem.tileK; ++k) {
+    ASSERT_LT(k, item.kv_end);
+    for (int32_t row = item.row0; row < item.row0 + item.rows; ++row)
+      ASSERT_TRUE(visible(item.request,
+                          item.head * problem.pack + row % problem.pack,
+                          row / problem.pack, k))
+          << "request " << item.request << " row " << row << " key " << k;
+  }
+}
 
 inline void Harness::checkAll() const {
   const attn_plan_header &h = header();
@@ -136,7 +163,7 @@ inline void Harness::checkAll() const {
     ASSERT_GE(item.rows, 1);
     ASSERT_LE(item.rows, problem.tileQ);
     ASSERT_LE(item.kv_begin, item.kv_end);
-    ASSERT_EQ(ATTN_ITEM_BODY(item.flags), 0u);
+    ASSERT_NO_FATAL_FAILURE(checkWhole(item));
     if (item.slot < 0) {
       ASSERT_EQ(item.slot, -1);
       ASSERT_EQ(ATTN_ITEM_SPLITS(item.flags), 1u);

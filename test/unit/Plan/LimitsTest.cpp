@@ -231,10 +231,9 @@ TEST(Limits, NarrowedSlicesAreWholeTilesWhateverTheAnswer) {
   Visibility answer;
   int32_t range[2];
   answer.context = range;
-  answer.look = [](void *context, const TileRows &, int32_t &begin,
-                   int32_t &end) -> int64_t {
-    begin = static_cast<int32_t *>(context)[0];
-    end = static_cast<int32_t *>(context)[1];
+  answer.look = [](void *context, const TileRows &, Hull &hull) -> int64_t {
+    hull.begin = static_cast<int32_t *>(context)[0];
+    hull.end = static_cast<int32_t *>(context)[1];
     return 1000000; // more than there are keys
   };
   struct {

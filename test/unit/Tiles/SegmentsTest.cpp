@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "attn/ABI/WorkItem.h"
 #include "attn/Analysis/EncodeHook.h"
 #include "attn/Dialect/Attn/Transforms/Passes.h"
 #include "attn/Mask/Eval.h"
@@ -32,6 +33,7 @@ namespace {
 struct Item {
   int32_t row0 = 0, nrows = 0, kv0 = 0, kv1 = 0, qLen = 0, kvLen = 0;
   int32_t window = 0, other = 0; // parameters
+  uint32_t flags = 0;
 };
 
 constexpr char prologue[] = R"(
@@ -104,8 +106,8 @@ protected:
                          field(1), field(2), field(3), request.getQBegin(),
                          request.getQLen(), request.getKvLen(), pack);
     SmallVector<Type> types(map.getClasses().size() + 1, i32);
-    auto segments =
-        SegmentsOp::create(b, loc, types, rows, field(4), field(5), map, tileK);
+    auto segments = SegmentsOp::create(b, loc, types, rows, field(4), field(5),
+                                       field(7), map, tileK);
     OperationState use(loc, "test.use");
     use.addOperands(segments.getBounds());
     b.create(use);
@@ -157,7 +159,8 @@ std::vector<int64_t> Segments::evaluate(const Item &item) {
       values[param] = param.getName() == "window" ? item.window : item.other;
   ForWorkOp work = *kernel.getBody().getOps<ForWorkOp>().begin();
   auto fields = work.getBody().getArguments();
-  int32_t record[] = {0, 0, item.row0, item.nrows, item.kv0, item.kv1, -1, 0};
+  int32_t record[] = {0,        0,        item.row0, item.nrows,
+                      item.kv0, item.kv1, -1,        int32_t(item.flags)};
   for (auto [field, v] : llvm::zip(fields, record))
     values[field] = v;
   std::vector<int64_t> result;
@@ -176,6 +179,8 @@ std::vector<int64_t> Segments::evaluate(const Item &item) {
       set(op, int64_t(uint64_t(x(0)) * uint64_t(x(1))));
     } else if (isa<arith::DivUIOp>(op)) {
       set(op, uint32_t(x(0)) / uint32_t(x(1)));
+    } else if (isa<arith::RemUIOp>(op)) {
+      set(op, uint32_t(x(0)) % uint32_t(x(1)));
     } else if (isa<arith::MaxSIOp>(op)) {
       set(op, std::max(x(0), x(1)));
     } else if (isa<arith::MinSIOp>(op)) {
@@ -190,6 +195,9 @@ std::vector<int64_t> Segments::evaluate(const Item &item) {
       switch (cmp.getPredicate()) {
       case arith::CmpIPredicate::sgt:
         set(op, x(0) > x(1));
+        break;
+      case arith::CmpIPredicate::ne:
+        set(op, x(0) != x(1));
         break;
       case arith::CmpIPredicate::sle:
         set(op, x(0) <= x(1));
@@ -243,8 +251,14 @@ void Segments::check(const Item &item) {
     BlockClass expected = all   ? BlockClass::Full
                           : any ? BlockClass::Partial
                                 : BlockClass::Skip;
-    if (opaque) // every block of the slice, masked
-      expected = item.nrows ? BlockClass::Partial : BlockClass::Skip;
+    if (opaque) { // every block of the slice, masked unless the plan says whole
+      uint32_t body = ATTN_ITEM_BODY(item.flags);
+      bool whole = body && j >= ATTN_ITEM_FIRST(body) &&
+                   j < blocks - int64_t(ATTN_ITEM_LAST(body));
+      expected = !item.nrows ? BlockClass::Skip
+                 : whole     ? BlockClass::Full
+                             : BlockClass::Partial;
+    }
     ASSERT_EQ(found, expected) << "block " << j;
     ++seen[unsigned(found)];
   }
@@ -271,6 +285,8 @@ Item Segments::randomItem(std::mt19937 &rng, int64_t base) {
   constexpr int32_t extremes[] = {0, 1, -1, 1 << 20, -(1 << 20)};
   item.window = pick(0, 4) ? pick(-4, 70) : extremes[pick(0, 4)];
   item.other = pick(0, 4) ? pick(-4, 70) : extremes[pick(0, 4)];
+  uint32_t body = pick(0, 3) ? ATTN_ITEM_WHOLE(pick(0, 3), pick(0, 14)) : 0;
+  item.flags = ATTN_ITEM_FLAGS(body, pick(0, 4095), pick(0, 4095));
   return item;
 }
 
@@ -354,7 +370,7 @@ constexpr MaskCase masks[] = {
        %r = arith.cmpi sgt, %x, %w : i32
        attn.yield %r : i1
      })",
-     1, MapForm::Opaque},
+     3, MapForm::Opaque},
 };
 
 TEST_F(Segments, ExactAgainstBruteForce) {

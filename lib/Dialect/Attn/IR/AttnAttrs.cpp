@@ -58,8 +58,11 @@ LogicalResult BlockMapAttr::verify(EmitError emitError, MapForm form,
   case MapForm::List:
     return emitError() << "block map form 'list' is not built";
   case MapForm::Opaque:
-    if (classes.size() != 1 || classes[0] != BlockClass::Partial)
-      return emitError() << "an opaque block map has the one class partial";
+    if (classes != ArrayRef({BlockClass::Partial}) &&
+        classes != ArrayRef({BlockClass::Partial, BlockClass::Full,
+                             BlockClass::Partial}))
+      return emitError() << "an opaque block map has the class partial, or "
+                            "partial, full and partial by the plan";
     if (!bounds.empty())
       return emitError() << "an opaque block map has no bounds, got "
                          << bounds.size();

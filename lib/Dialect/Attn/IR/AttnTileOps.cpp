@@ -81,6 +81,9 @@ LogicalResult SegmentsOp::verify() {
            << " borders, got " << getNumResults();
   if (getTileK() < 1)
     return emitOpError("tile_k must be at least 1, got ") << getTileK();
+  if (getBlockMap().getForm() == MapForm::Opaque && classes > 1 && !getFlags())
+    return emitOpError("needs the item's flags: the plan knows the classes of "
+                       "an opaque map");
   return success();
 }
 

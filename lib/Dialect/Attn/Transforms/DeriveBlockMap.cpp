@@ -89,8 +89,9 @@ private:
   }
   BlockMapAttr opaque(Location loc, const Twine &reason) {
     emitRemark(loc) << "mask not analysable: " << reason;
-    return BlockMapAttr::get(context, MapForm::Opaque, {BlockClass::Partial},
-                             {});
+    return BlockMapAttr::get(
+        context, MapForm::Opaque,
+        {BlockClass::Partial, BlockClass::Full, BlockClass::Partial}, {});
   }
 
   KernelOp kernel;

@@ -23,6 +23,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "attn/ABI/WorkItem.h"
 #include "attn/Dialect/Attn/IR/Attn.h"
 #include "attn/Dialect/Attn/Transforms/Passes.h"
 
@@ -265,7 +266,18 @@ void SegmentWriter::general() {
   finish(bounds);
 }
 
-void SegmentWriter::opaque() { finish({i32(0), blocksUp(keys)}); }
+/// As the plan says; without its word all blocks are the first segment.
+void SegmentWriter::opaque() {
+  Value blocks = blocksUp(keys), edge = i32(ATTN_ITEM_EDGE);
+  Value body = arith::AndIOp::create(builder, loc, op.getFlags(), i32(0xff));
+  Value known = compare(arith::CmpIPredicate::ne, body, i32(0));
+  Value edges = sub(body, i32(1));
+  Value first = arith::DivUIOp::create(builder, loc, edges, edge);
+  Value last = arith::RemUIOp::create(builder, loc, edges, edge);
+  Value b1 = min(select(known, first, blocks), blocks);
+  Value b2 = max(select(known, sub(blocks, last), blocks), b1);
+  finish({i32(0), b1, b2, blocks});
+}
 
 LogicalResult SegmentWriter::run() {
   BlockMapAttr map = op.getBlockMap();
@@ -278,10 +290,13 @@ LogicalResult SegmentWriter::run() {
   bool closed = map.getForm() == MapForm::Closed;
   bool threeWay = is({enum_::Partial, enum_::Full, enum_::Partial});
   bool twoWay = is({enum_::Full, enum_::Partial}) && lowers.empty();
-  if (!(closed ? threeWay || twoWay : is({enum_::Partial})))
+  bool oneClass = !closed && is({enum_::Partial});
+  if (!threeWay && !(closed && twoWay) && !oneClass)
     return op.emitOpError() << "has a class list without integer code";
   positions();
-  if (!closed)
+  if (oneClass)
+    finish({i32(0), blocksUp(keys)});
+  else if (!closed)
     opaque();
   else if (twoWay)
     upperOnly();

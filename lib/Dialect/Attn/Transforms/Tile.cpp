@@ -168,7 +168,7 @@ void Tiler::run() {
 
   SmallVector<Type> bounds(shape.blockMap.getClasses().size() + 1,
                            builder.getI32Type());
-  auto segments = SegmentsOp::create(builder, loc, bounds, rows, kv0, kv1,
+  auto segments = SegmentsOp::create(builder, loc, bounds, rows, kv0, kv1, fields[7],
                                      shape.blockMap, shape.schedule.getTileK());
   Value query = LoadQueryOp::create(builder, loc, shape.queryTile(),
                                     attention.getQuery(), rows);

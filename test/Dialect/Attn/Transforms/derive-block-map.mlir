@@ -76,7 +76,7 @@ attn.kernel @top_left(%q: !Q, %k: !K, %v: !V, %scale: f32) {
 // Contents of tables are not known here.
 
 // CHECK-LABEL: attn.kernel @documents(
-// CHECK-SAME:    block_map = #attn.block_map<opaque, classes = [partial]>
+// CHECK-SAME:    block_map = #attn.block_map<opaque, classes = [partial, full, partial]>
 attn.kernel @documents(%q: !Q, %k: !K, %v: !V, %scale: f32) {
   attn.variant @v {
     %doc = attn.table "doc" : !attn.table<i32, [position]>
@@ -93,7 +93,7 @@ attn.kernel @documents(%q: !Q, %k: !K, %v: !V, %scale: f32) {
 }
 
 // CHECK-LABEL: attn.kernel @parity(
-// CHECK-SAME:    block_map = #attn.block_map<opaque, classes = [partial]>
+// CHECK-SAME:    block_map = #attn.block_map<opaque, classes = [partial, full, partial]>
 attn.kernel @parity(%q: !Q, %k: !K, %v: !V, %scale: f32) {
   attn.variant @v {
     // expected-remark@+1 {{mask not analysable: not a conjunction of bounds on k}}
@@ -112,7 +112,7 @@ attn.kernel @parity(%q: !Q, %k: !K, %v: !V, %scale: f32) {
 // The integer code sums in 64 bits; factors that could leave them are not taken.
 
 // CHECK-LABEL: attn.kernel @steep(
-// CHECK-SAME:    block_map = #attn.block_map<opaque, classes = [partial]>
+// CHECK-SAME:    block_map = #attn.block_map<opaque, classes = [partial, full, partial]>
 attn.kernel @steep(%q: !Q, %k: !K, %v: !V, %scale: f32) {
   attn.variant @v {
     %w = attn.param "window" : i32

@@ -63,6 +63,34 @@ attn.kernel @window(%plan: !attn.plan) {
   attn.return
 }
 
+// Not analysed, and the plan knows: the item's flags say how many blocks at each end are
+// not whole; 0 that nothing is known.
+
+// CHECK-LABEL: attn.kernel @planned(
+// CHECK-SAME:      %[[PLAN:.*]]: !attn.plan
+// CHECK:         attn.for_work %{{.*}} (%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[FLAGS:.*]]) {
+// CHECK:         %[[BLOCKS:.*]] = arith.divui %{{.*}}, %c32_i32
+// CHECK:         %[[BODY:.*]] = arith.andi %[[FLAGS]], %c255_i32
+// CHECK:         %[[KNOWN:.*]] = arith.cmpi ne, %[[BODY]], %c0_i32
+// CHECK:         %[[EDGES:.*]] = arith.subi %[[BODY]], %c1_i32
+// CHECK:         %[[FIRST:.*]] = arith.divui %[[EDGES]], %c15_i32
+// CHECK:         %[[LAST:.*]] = arith.remui %[[EDGES]], %c15_i32
+// CHECK:         %[[LOW:.*]] = arith.select %[[KNOWN]], %[[FIRST]], %[[BLOCKS]]
+// CHECK:         %[[B1:.*]] = arith.minsi %[[LOW]], %[[BLOCKS]]
+// CHECK:         %[[HIGH:.*]] = arith.subi %[[BLOCKS]], %[[LAST]]
+// CHECK:         %[[END:.*]] = arith.select %[[KNOWN]], %[[HIGH]], %[[BLOCKS]]
+// CHECK:         %[[B2:.*]] = arith.maxsi %[[END]], %[[B1]]
+// CHECK:         "test.use"(%c0_i32{{.*}}, %[[B1]], %[[B2]], %[[BLOCKS]])
+attn.kernel @planned(%plan: !attn.plan) {
+  attn.for_work %plan (%req, %head, %row0, %nrows, %kv0, %kv1, %slot, %flags) {
+    %qb, %ql, %kb, %kl = attn.request %plan[%req]
+    %rows = attn.row_map request %req head %head row0 %row0 rows %nrows q_begin %qb q_len %ql kv_len %kl pack 1 : !attn.rows<64>
+    %b:4 = attn.segments %rows, %kv0, %kv1 flags %flags map <opaque, classes = [partial, full, partial]> tile_k 32 : !attn.rows<64> -> i32, i32, i32, i32
+    "test.use"(%b#0, %b#1, %b#2, %b#3) : (i32, i32, i32, i32) -> ()
+  }
+  attn.return
+}
+
 // Not analysed: every block of the slice.
 
 // CHECK-LABEL: attn.kernel @opaque(

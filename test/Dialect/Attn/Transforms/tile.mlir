@@ -21,7 +21,7 @@
 // CHECK:         attn.for_work %[[PLAN]] (%[[REQ:.*]], %[[HEAD:.*]], %[[ROW0:.*]], %[[NROWS:.*]], %[[KV0:.*]], %[[KV1:.*]], %{{.*}}, %{{.*}}) {
 // CHECK:           %[[QB:.*]], %[[QL:.*]], %[[KB:.*]], %[[KL:.*]] = attn.request %[[PLAN]][%[[REQ]]]
 // CHECK:           %[[ROWS:.*]] = attn.row_map request %[[REQ]] head %[[HEAD]] row0 %[[ROW0]] rows %[[NROWS]] q_begin %[[QB]] q_len %[[QL]] kv_len %[[KL]] pack 4 : !attn.rows<64>
-// CHECK:           %[[B:.*]]:3 = attn.segments %[[ROWS]], %[[KV0]], %[[KV1]] map {{.*}} tile_k 32
+// CHECK:           %[[B:.*]]:3 = attn.segments %[[ROWS]], %[[KV0]], %[[KV1]] flags %{{.*}} map {{.*}} tile_k 32
 // CHECK:           %[[QT:.*]] = attn.load_query %[[Q]], %[[ROWS]] : {{.*}} -> !attn.tile<64x64xbf16>
 // CHECK:           %[[S0:.*]] = attn.state_init : !attn.state<64x64, softmax>
 // CHECK:           %[[ST:.*]] = attn.for_kv partial descending tile_k 32 from %[[B]]#0 to %[[B]]#2 base %[[KV0]] (%{{.*}}, %[[K0:.*]]) carry (%[[OLD:.*]] = %[[S0]] : {{.*}}) {
