@@ -46,6 +46,8 @@ bool ProblemFacts::of(KernelOp kernel, ProblemFacts &facts,
   facts.normaliser = variant.getNormaliser();
   facts.hasScoreHook = static_cast<bool>(variant.getHook(HookKind::Score));
   facts.hasMaskHook = static_cast<bool>(variant.getHook(HookKind::Mask));
+  BlockMapAttr map = kernel.getBlockMapAttr();
+  facts.hasOpaqueMask = map && map.getForm() == MapForm::Opaque;
   facts.group = kernel.getGroup();
   facts.hookValues = {};
   for (HookKind kind : {HookKind::Score, HookKind::Mask})

@@ -34,6 +34,9 @@
 using namespace mlir;
 using namespace attn;
 
+/// Calibrated on examples/document_mask.mlir.
+static constexpr uint64_t opaqueMaskRegisters = 2;
+
 static uint64_t bytesOf(Type element) {
   return element.getIntOrFloatBitWidth() / 8;
 }
@@ -87,6 +90,9 @@ Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
   // Four threads share a row, with either product.
   r.hookRegisters = tileQ * 4 / computing * uint64_t(facts.hookValues.rows) +
                     tileK / 4 * uint64_t(facts.hookValues.columns);
+  // Evaluated on both sides of the whole blocks.
+  if (facts.hasOpaqueMask && r.hookRegisters)
+    r.hookRegisters += opaqueMaskRegisters;
   return r;
 }
 

@@ -47,6 +47,7 @@ struct ProblemFacts {
   Normaliser normaliser = Normaliser::Softmax;
   bool hasScoreHook = false;
   bool hasMaskHook = false;
+  bool hasOpaqueMask = false; ///< which blocks are whole the plan knows
   int32_t group = 1;
   /// An output hook takes elements of other threads.
   bool outputReadsOthers = false;
