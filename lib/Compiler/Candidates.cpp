@@ -146,7 +146,9 @@ LogicalResult Candidates::descend(ArrayRef<ScheduleAttr> ladder,
       return success();
     }
     if (i + 1 == ladder.size())
-      return source.emitError(refusal);
+      return problem.emitError()
+             << target.name << ": " << refusal
+             << " (without a cubin, the driver assembles it as it is)";
     problem.emitRemark() << "schedule " << tileOf(schedule)
                          << " is refused: " << refusal << "; the next is "
                          << tileOf(ladder[i + 1]);

@@ -71,6 +71,7 @@ constexpr WarpShape mma128[] = {{4, 128, 32, true},
 constexpr WarpShape more128[] = {
     {4, 128, 48, true}, {4, 128, 64, true}, {1, 16, 32}};
 constexpr WarpShape mma256[] = {{4, 64, 64, true, 1},
+                                {4, 64, 48, true, 1},
                                 {8, 128, 48, true},
                                 {8, 128, 32, true},
                                 {8, 128, 16, true}};

@@ -11,7 +11,7 @@
 
 // CHECK-LABEL: attn.kernel @gpu(
 // CHECK-SAME:    schedule = #attn.schedule<tile_q = 128, tile_k = 32, pack = 4, kv_order = descending, softmax = frozen, limit = 64, fold_scale = true,
-// CHECK-SAME:      p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct",
+// CHECK-SAME:      p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "quad_transpose",
 // CHECK-SAME:      pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 4, replicas = 1, regs = 0>], place = {default = "all"},
 // CHECK-SAME:        agents = {load_kv = "cp_async", load_query = "cp_async"}, atoms = {pv = "mma.m16n8k16", qk = "mma.m16n8k16.ss"},
 // CHECK-SAME:        channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32}, skew = {load_kv = -1 : i32},

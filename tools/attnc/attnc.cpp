@@ -46,7 +46,7 @@ static cl::opt<std::string> input(cl::Positional, cl::desc("<kernel.mlir>"),
                                   cl::Required, cl::cat(category));
 static cl::list<std::string> targets("target", cl::CommaSeparated,
                                      cl::value_desc("name,..."),
-                                     cl::desc("targets: cpu, sm_80"),
+                                     cl::desc("targets: cpu, sm_80, sm_90a"),
                                      cl::cat(category));
 static cl::opt<std::string>
     output("o", cl::desc("output file (- for standard output)"),

@@ -323,10 +323,12 @@ typedef struct attnrt_table {
   void *data;       /* device memory */
   const void *host; /* the same contents on the host, or null: without them the
                        planner does not narrow by a mask that reads the table
-                       and knows no whole blocks; with them the table must hold
-                       the same until the plan's last run */
+                       and knows no whole blocks.  Read by attnrt_plan_build
+                       alone; `data` must hold the same until the plan's last
+                       run */
   uint32_t extent[ATTN_TABLE_MAX_RANK]; /* row-major, outermost first */
-  uint32_t version;                     /* changes with the contents */
+  uint32_t version; /* changes with the contents: a run with another version
+                       than the plan's is refused */
 } attnrt_table;
 
 /*--- plan -------------------------------------------------------------------*/

@@ -114,6 +114,26 @@ frag.kernel @quotient threads 32 smem 0 params 400 {
   frag.return
 }
 
+// A sum over a divisor stays: over 0 its terms would be infinities of either sign.
+
+// CHECK-LABEL: frag.kernel @sum_over
+// CHECK: %[[SUM:.*]] = arith.addf
+// CHECK-NEXT: arith.divf %[[SUM]]
+// CHECK: frag.return
+frag.kernel @sum_over threads 32 smem 0 params 400 {
+  %x = frag.param "scale" at 192 : f32
+  %u = frag.param "param.u" at 196 : f32
+  %s = frag.splat %x : f32 -> !t
+  %m = frag.splat %x : f32 -> !v
+  %p = frag.map (%e = %s : !t, %n = %m : !v) at (%r, %c) -> !t {
+    %a = arith.addf %e, %n : f32
+    %y = arith.divf %a, %u : f32
+    frag.yield %y : f32
+  }
+  %q = frag.reduce_row sum thread %p : !t -> !frag.vec<16xf32, #frag.layout<"mma_c", warps = 1>, partial>
+  frag.return
+}
+
 // What is not affine, has two elements, or would need as many operations, stays.
 
 // CHECK-LABEL: frag.kernel @kept

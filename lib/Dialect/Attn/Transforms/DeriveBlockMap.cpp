@@ -88,7 +88,8 @@ private:
     return BlockMapAttr::get(context, MapForm::Closed, classes, bounds);
   }
   BlockMapAttr opaque(Location loc, const Twine &reason) {
-    emitRemark(loc) << "mask not analysable: " << reason;
+    emitRemark(loc) << "mask has no closed form: " << reason
+                    << "; its blocks are known when a batch is planned";
     return BlockMapAttr::get(
         context, MapForm::Opaque,
         {BlockClass::Partial, BlockClass::Full, BlockClass::Partial}, {});

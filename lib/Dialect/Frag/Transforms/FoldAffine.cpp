@@ -16,7 +16,8 @@
 // the constant part of a column as the immediate of the first.
 //
 // What that rounds differently is a relative error of 2^-24 in a coefficient or a
-// term, as the score itself has one.  An exponent that subtracts a large reference
+// term, as the score itself has one, and terms of keys of the same block that the
+// mask hides must be finite too.  An exponent that subtracts a large reference
 // first must therefore not be written as (s - a) c: pipe-to-frag has s f + b with an
 // exact product (Reference.cpp).  Integers are taken apart only where their ops do
 // not wrap (nsw).
@@ -181,10 +182,12 @@ std::optional<Form> AffineForms::read(Operation *op) {
   if (auto product = dyn_cast<arith::MulFOp>(op))
     return productOf(product.getLhs(), product.getRhs());
   if (auto quotient = dyn_cast<arith::DivFOp>(op)) {
-    if (!depends.isOfRow(quotient.getRhs()))
+    // Terms of a sum over 0 would be infinities of either sign.
+    Form form = formOf(quotient.getLhs());
+    if (!depends.isOfRow(quotient.getRhs()) || form.base != none ||
+        form.slope != none)
       return std::nullopt;
-    return scaled(formOf(quotient.getLhs()),
-                  add(Coefficient::Reciprocal, given(quotient.getRhs())));
+    return scaled(form, add(Coefficient::Reciprocal, given(quotient.getRhs())));
   }
   if (auto fma = dyn_cast<math::FmaOp>(op)) {
     std::optional<Form> product = productOf(fma.getA(), fma.getB());

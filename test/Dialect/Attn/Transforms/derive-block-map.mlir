@@ -80,7 +80,7 @@ attn.kernel @top_left(%q: !Q, %k: !K, %v: !V, %scale: f32) {
 attn.kernel @documents(%q: !Q, %k: !K, %v: !V, %scale: f32) {
   attn.variant @v {
     %doc = attn.table "doc" : !attn.table<i32, [position]>
-    // expected-remark@+1 {{mask not analysable: reads table "doc"}}
+    // expected-remark@+1 {{mask has no closed form: reads table "doc"; its blocks are known when a batch is planned}}
     attn.hook mask(%b, %h, %qp, %kp) {
       %x = attn.read %doc[%qp] : !attn.table<i32, [position]>
       %y = attn.read %doc[%kp] : !attn.table<i32, [position]>
@@ -96,7 +96,7 @@ attn.kernel @documents(%q: !Q, %k: !K, %v: !V, %scale: f32) {
 // CHECK-SAME:    block_map = #attn.block_map<opaque, classes = [partial, full, partial]>
 attn.kernel @parity(%q: !Q, %k: !K, %v: !V, %scale: f32) {
   attn.variant @v {
-    // expected-remark@+1 {{mask not analysable: not a conjunction of bounds on k}}
+    // expected-remark@+1 {{mask has no closed form: not a conjunction of bounds on k; its blocks are known when a batch is planned}}
     attn.hook mask(%b, %h, %qp, %kp) {
       %x = arith.xori %qp, %kp : i32
       %one = arith.constant 1 : i32
@@ -116,7 +116,7 @@ attn.kernel @parity(%q: !Q, %k: !K, %v: !V, %scale: f32) {
 attn.kernel @steep(%q: !Q, %k: !K, %v: !V, %scale: f32) {
   attn.variant @v {
     %w = attn.param "window" : i32
-    // expected-remark@+1 {{mask not analysable: a coefficient is above 65536}}
+    // expected-remark@+1 {{mask has no closed form: a coefficient is above 65536; its blocks are known when a batch is planned}}
     attn.hook mask(%b, %h, %qp, %kp) {
       %c = arith.constant 65537 : i32
       %x = arith.muli %w, %c : i32
