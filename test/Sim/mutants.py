@@ -77,8 +77,8 @@ def kernels(inputs, examples):
     yield "sink", [f"{examples}/gpt_oss_sink.mlir", *one], FROZEN, [0, 4]
     yield "sigmoid", [f"{examples}/sigmoid.mlir", *one], FROZEN, [0]
     yield ("documents", [f"{examples}/document_mask.mlir", *default],
-           ["q=40,5;kv=40,5", "q=150,5;kv=400,37", "q=64;kv=191", "q=150,5;kv=700,300"],
-           [0, 0, 0, 4])
+           ["q=64;kv=2000", "q=64;kv=1500", "q=150,5;kv=700,300", "q=40,5;kv=40,5"],
+           [0, 4, 4, 0])
     rows = [f"{inputs}/vector-hooks.mlir", "--kv-heads=1", "--seeds=1"]
     yield ("vector hooks", [*rows, "--target=sm_80",
                             "--schedule=roles=all:4,tile_q=64,tile_k=32,softmax=exact"],
