@@ -24,14 +24,19 @@ static std::string tableField(ReadOp read, const Twine &field) {
   return ("table." + table.getName() + "." + field).str();
 }
 
+/// The index into [0, last].
+static Value clamped(Scalars &s, Value index, Value last) {
+  Value low = arith::MinSIOp::create(s.b, s.loc, index, last);
+  return arith::MaxSIOp::create(s.b, s.loc, low, s.i32(0));
+}
+
 Value KernelLowering::readTable(ReadOp read, ValueRange indices, Scalars &s) {
   auto type = cast<TableType>(read.getTable().getType());
   Value element;
   for (auto [i, index] : llvm::enumerate(indices)) {
     Value extent = param(tableField(read, "extent" + Twine(i)), b.getI32Type());
     Value last = s.sub(extent, s.i32(1));
-    Value low = arith::MinSIOp::create(s.b, s.loc, index, last);
-    Value inside = s.extU(arith::MaxSIOp::create(s.b, s.loc, low, s.i32(0)));
+    Value inside = s.extU(clamped(s, index, last));
     element = element ? s.add(s.mul(element, s.extU(extent)), inside) : inside;
   }
   Value base = param(tableField(read, "data"),
@@ -53,10 +58,8 @@ Value KernelLowering::inlineAt(HookOp hook, ValueRange args, RowsInfo &rows,
     // Rows end where the tensor does, not where a padded tile does.
     auto dim =
         int32_t(cast<VectorType>(op.getVector().getType()).getDimSize(0));
-    if (isPadded(dim) && index != args.back()) {
-      index = arith::MinSIOp::create(s.b, s.loc, index, s.i32(dim - 1));
-      index = arith::MaxSIOp::create(s.b, s.loc, index, s.i32(0));
-    }
+    if (isPadded(dim) && index != args.back())
+      index = clamped(s, index, s.i32(dim - 1));
     return Value(frag::ElementOp::create(s.b, s.loc, index));
   };
   reads.length = [&](LengthOp op) -> FailureOr<Value> {

@@ -41,6 +41,17 @@ struct TensorMap : Cuda {
     Cuda::TearDown();
   }
 
+  /// Launches compute nothing and leave their parameters in the host's list.
+  void keepParams() {
+    fake().setKernel(
+        [](const attn_fake_launch *launch, void *user) {
+          auto *bytes = static_cast<const char *>(launch->params);
+          static_cast<HostKernel *>(user)->params.emplace_back(
+              bytes, bytes + HostKernel::paramsBytes);
+        },
+        &host);
+  }
+
   void run(TinyProblem &problem) {
     ASSERT_OK(f.makePlan(problem.planParams()));
     ASSERT_OK(attnrt_run(f.kernel, f.plan, &problem.args, nullptr));
@@ -118,13 +129,7 @@ TEST_F(TensorMap, GroupsOfHeads) {
                                       ATTN_MAP_TOKEN, ATTN_MAP_HEAD,
                                       ATTN_MAP_BATCH};
   bundle.spec().tensorMaps[0].box = {8, 2, 4, 1, 1};
-  fake().setKernel(
-      [](const attn_fake_launch *launch, void *user) {
-        auto *bytes = static_cast<const char *>(launch->params);
-        static_cast<HostKernel *>(user)->params.emplace_back(
-            bytes, bytes + HostKernel::paramsBytes);
-      },
-      &host);
+  keepParams();
   TinyProblem problem({5, 1}, {7, 30});
   ASSERT_OK(f.open(bundle, "cuda", &options));
   run(problem);
@@ -161,13 +166,7 @@ TEST_F(TensorMap, EveryFormatAndAnyOrderOfDimensions) {
     only.swizzle = c.swizzle;
     only.promotion = c.promotion;
     bundle.spec().tensorMaps = {only};
-    fake().setKernel(
-        [](const attn_fake_launch *launch, void *user) {
-          auto *bytes = static_cast<const char *>(launch->params);
-          static_cast<HostKernel *>(user)->params.emplace_back(
-              bytes, bytes + HostKernel::paramsBytes);
-        },
-        &host);
+    keepParams();
     f.close();
     ASSERT_OK(f.open(bundle, "cuda", &options));
     TinyProblem problem({3}, {9});
@@ -200,13 +199,7 @@ TEST_F(TensorMap, BoxesReachPastTheHeadDim) {
   only.box = {32, 64, 1, 1};
   only.swizzle = 64;
   bundle.spec().tensorMaps = {only};
-  fake().setKernel(
-      [](const attn_fake_launch *launch, void *user) {
-        auto *bytes = static_cast<const char *>(launch->params);
-        static_cast<HostKernel *>(user)->params.emplace_back(
-            bytes, bytes + HostKernel::paramsBytes);
-      },
-      &host);
+  keepParams();
   ASSERT_OK(f.open(bundle, "cuda", &options));
   TinyProblem problem({3}, {9});
   for (attnrt_tensor *t : {&problem.args.q, &problem.args.k, &problem.args.v})
