@@ -67,6 +67,8 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
     - `kv_order`: visiting order of the blocks;
     - `softmax`, `limit`: row reference of the exponential, and the exponent limit
       of the frozen check;
+    - `redo`: what is done again where weights of a frozen reference overflow: the
+      `item`, from its start, or the `visit`, and those after it are exact;
     - `exp2_fma`: how many of 16 columns of a block have their exponentials
       computed on the FMA pipe while the reference is frozen, 0 to 16;
     - `fold_scale`: the scale is a factor of the exponent (requires scale > 0);
@@ -79,6 +81,7 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
   let parameters = (ins "int32_t":$tile_q, "int32_t":$tile_k, "int32_t":$pack,
                     "::attn::KVOrder":$kv_order,
                     "::attn::SoftmaxKind":$softmax, "int32_t":$limit,
+                    DefaultValuedParameter<"::attn::Redo", "Redo::Item">:$redo,
                     DefaultValuedParameter<"int32_t", "0">:$exp2_fma,
                     Attn_Bool:$fold_scale, "::mlir::Type":$p_type,
                     "::mlir::StringAttr":$v_tail, "::mlir::StringAttr":$merge,

@@ -79,6 +79,9 @@ def Attn_SoftmaxKind : Attn_Enum<"SoftmaxKind", "reference of the softmax", [
   I32EnumCase<"Exact", 0, "exact">, I32EnumCase<"Frozen", 1, "frozen">,
   I32EnumCase<"Lazy", 2, "lazy">]>;
 
+def Attn_Redo : Attn_Enum<"Redo", "what is done again where frozen weights overflow", [
+  I32EnumCase<"Item", 0, "item">, I32EnumCase<"Visit", 1, "visit">]>;
+
 def Attn_Reference : Attn_Enum<"Reference", "row reference of an exponential", [
   I32EnumCase<"Exact", 0, "exact">, I32EnumCase<"Frozen", 1, "frozen">]>;
 

@@ -452,6 +452,18 @@ def Attn_CheckOp : Attn_Op<"check", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Attn_CheckSumsOp : Attn_Op<"check_sums", [Pure]> {
+  let summary = "every live row has l < 2^limit";
+  let description = [{
+    Of a visit, in the loop: cheaper than `check` and not as strict.  A lowering may
+    look at the parts of a row's sum one by one, so sums up to 2^(limit + 2) pass.
+  }];
+  let arguments = (ins Attn_RowVecType:$l, Attn_RowsType:$rows, I32Attr:$limit);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$l `,` $rows `limit` $limit attr-dict `:` qualified(type($l)) `,` qualified(type($rows))";
+  let hasVerifier = 1;
+}
+
 //===----------------------------------------------------------------------===//
 // Parts of a tile (L2 roles with replicas)
 //===----------------------------------------------------------------------===//

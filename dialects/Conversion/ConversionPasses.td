@@ -78,6 +78,17 @@ def PipeHandOver : Pass<"pipe-hand-over", "::attn::KernelOp"> {
   let dependentDialects = ["::attn::pipe::PipeDialect"];
 }
 
+def PipeRevisit : Pass<"pipe-revisit", "::attn::KernelOp"> {
+  let summary = "a visit whose frozen weights overflow is done again, exactly";
+  let description = [{
+    **Requires:** roles, products one visit apart; `redo = visit` in the schedule, else
+    nothing to do.
+    **Establishes:** the frozen loop ends at the first visit whose sums reach the limit;
+    that visit is done again with the row maximum, and all after it by the exact loop.
+  }];
+  let dependentDialects = ["::attn::pipe::PipeDialect", "::mlir::scf::SCFDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // L2 -> L3
 //===----------------------------------------------------------------------===//

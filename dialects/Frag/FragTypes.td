@@ -21,7 +21,8 @@ def Frag_RegType : Frag_Type<"Reg", "reg"> {
 def Frag_VecType : Frag_Type<"Vec", "vec"> {
   let summary = "one value a row, held by every thread that holds part of the row";
   let description = [{
-    `partial`: each of the threads that share a row holds its own share of a sum.
+    `partial`: each of the threads that share a row holds its own share of a sum, or of
+    a question about one (i1).
 
     `!frag.vec<128xf32, #frag.layout<"mma_c", warps = 8>, partial>`
   }];

@@ -52,6 +52,8 @@ void attn::addRolePasses(OpPassManager &pm) {
   kernel.addPass(pipe::createPipeVerifySchedule());
   kernel.addPass(createPipeHandOver());
   kernel.addPass(pipe::createPipeVerifySchedule());
+  kernel.addPass(createPipeRevisit());
+  kernel.addPass(pipe::createPipeVerifySchedule());
   kernel.addPass(createPipeSkew());
   kernel.addPass(pipe::createPipeVerifySchedule());
 }

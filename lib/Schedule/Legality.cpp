@@ -90,6 +90,15 @@ bool Checker::common() {
     return refuse("exp2_fma = " + Twine(s.getExp2Fma()) +
                   " needs softmax = frozen but softmax is " +
                   stringifySoftmaxKind(s.getSoftmax()));
+  if (s.getRedo() == Redo::Visit) {
+    if (s.getSoftmax() != SoftmaxKind::Frozen)
+      return refuse("redo = visit needs softmax = frozen but softmax is " +
+                    stringifySoftmaxKind(s.getSoftmax()));
+    auto pipe = dyn_cast<pipe::ScheduleAttr>(s.getPipe());
+    if (!target.has(Feature::Wgmma) || !pipe || pipe.getSkew("pv") != 1)
+      return refuse("redo = visit is not built for " + on +
+                    " (built: targets with roles, skew.pv = 1)");
+  }
   if (s.getFoldScale() && facts.hasScoreHook)
     return refuse("fold_scale and a score hook exclude each other");
   if (s.getFoldScale() && !softmax)

@@ -34,7 +34,7 @@ struct Fields {
   explicit Fields(ScheduleAttr s)
       : builder(s.getContext()), tileQ(s.getTileQ()), tileK(s.getTileK()),
         pack(s.getPack()), limit(s.getLimit()), exp2Fma(s.getExp2Fma()),
-        kvOrder(s.getKvOrder()), softmax(s.getSoftmax()),
+        kvOrder(s.getKvOrder()), softmax(s.getSoftmax()), redo(s.getRedo()),
         foldScale(s.getFoldScale()), pType(s.getPType()), vTail(s.getVTail()),
         merge(s.getMerge()), epilogue(s.getEpilogue()), pipe(s.getPipe()) {
     if (auto p = dyn_cast<pipe::ScheduleAttr>(pipe)) {
@@ -56,6 +56,7 @@ struct Fields {
   int32_t tileQ, tileK, pack, limit, exp2Fma;
   KVOrder kvOrder;
   SoftmaxKind softmax;
+  Redo redo;
   bool foldScale;
   Type pType;
   StringAttr vTail, merge, epilogue;
@@ -106,6 +107,13 @@ bool setSoftmax(Fields &f, StringRef value, std::string &expected) {
   return kind.has_value();
 }
 
+bool setRedo(Fields &f, StringRef value, std::string &expected) {
+  expected = "item or visit";
+  std::optional<Redo> redo = symbolizeRedo(value);
+  f.redo = redo.value_or(f.redo);
+  return redo.has_value();
+}
+
 bool setFold(Fields &f, StringRef value, std::string &expected) {
   expected = "true or false";
   f.foldScale = value == "true";
@@ -132,6 +140,7 @@ constexpr Field attentionFields[] = {
     {"kv_order", setOrder},
     {"softmax", setSoftmax},
     {"limit", setInt<&Fields::limit>},
+    {"redo", setRedo},
     {"exp2_fma", setInt<&Fields::exp2Fma>},
     {"fold_scale", setFold},
     {"p_type", setPType},
@@ -250,6 +259,9 @@ void follow(Fields &f, const llvm::StringSet<> &named) {
   if (named.contains("softmax") && !named.contains("exp2_fma") &&
       f.softmax != SoftmaxKind::Frozen)
     f.exp2Fma = 0;
+  if (named.contains("softmax") && !named.contains("redo") &&
+      f.softmax != SoftmaxKind::Frozen)
+    f.redo = Redo::Item;
   if (named.contains("tile_q") && !named.contains("pack") && f.pack > 0 &&
       f.tileQ % f.pack != 0)
     f.pack = 1;
@@ -285,7 +297,7 @@ ScheduleAttr rebuild(Fields &f, std::string &error) {
   }
   return ScheduleAttr::getChecked(
       emit, context, f.tileQ, f.tileK, f.pack, f.kvOrder, f.softmax, f.limit,
-      f.exp2Fma, f.foldScale, f.pType, f.vTail, f.merge, f.epilogue, pipe);
+      f.redo, f.exp2Fma, f.foldScale, f.pType, f.vTail, f.merge, f.epilogue, pipe);
 }
 
 } // namespace

@@ -204,6 +204,17 @@ static LogicalResult check(CheckOp op, Interp &interp) {
   return success();
 }
 
+static LogicalResult checkSums(CheckSumsOp op, Interp &interp) {
+  const RowVec &l = interp.get<RowVec>(op.getL());
+  const RowMap &map = interp.get<RowMap>(op.getRows());
+  float limit = std::ldexp(1.0f, op.getLimit());
+  bool ok = true;
+  for (auto [r, row] : llvm::enumerate(map.rows))
+    ok &= !row.live || l.data[r] < limit;
+  interp.set(op.getResult(), Datum::ofInt(ok));
+  return success();
+}
+
 /// Ops on tiles and vectors; null result if `op` is not one.
 static LogicalResult runTileOp(Operation *op, Interp &interp) {
   auto vec = [&](mlir::Value v) -> const RowVec & {
@@ -366,6 +377,8 @@ LogicalResult attn::sim::runAttnOp(Operation *op, Interp &interp) {
     return stateInit(x, interp);
   if (auto x = dyn_cast<ExactPrefixOp>(op))
     return exactPrefix(x, interp);
+  if (auto x = dyn_cast<CheckSumsOp>(op))
+    return checkSums(x, interp);
   if (auto x = dyn_cast<CheckOp>(op))
     return check(x, interp);
   if (isa<ApplyScoreOp, ApplyMaskOp, ApplySinkOp, TransformRowsOp,

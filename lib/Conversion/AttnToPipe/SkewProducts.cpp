@@ -26,6 +26,7 @@
 
 #include "CopyGroup.h"
 #include "HandOut.h"
+#include "VisitProducts.h"
 #include "attn/Conversion/Passes.h"
 
 namespace attn {
@@ -88,22 +89,6 @@ static LogicalResult skewCopies(VisitLoop old) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The products of a visit: the first one's issue; of the second all that goes
-/// with it, from the wait for V to its release.
-struct Products {
-  pipe::IssueOp qk, issue;
-  pipe::WaitOp wait;
-  RewriteKVOp rewrite; ///< of the slot, or null
-  pipe::JoinOp join;
-  pipe::ReleaseOp release;
-
-  PVOp pv() { return *issue.getBody().front().getOps<PVOp>().begin(); }
-  bool isLate(Operation *op) const {
-    return op == wait || op == rewrite || op == issue || op == join ||
-           op == release;
-  }
-};
-
 /// The values that a visit hands on.
 struct Carried {
   SmallVector<Value> state; ///< as the loops carry it
@@ -125,7 +110,6 @@ public:
   LogicalResult run();
 
 private:
-  FailureOr<Products> find(VisitLoop loop);
   Value isPartial();
   LogicalResult peelFirst();
   LogicalResult shareConstants(VisitLoop loop, IRMapping &map);
@@ -142,38 +126,12 @@ private:
   OpBuilder b;
   Location loc;
 
-  Products model;   ///< of the visit that is peeled
+  VisitProducts model;   ///< of the visit that is peeled
   unsigned acc = 0; ///< number of O in the state
   Value first;      ///< block of the first visit
   Carried carried;
 };
 } // namespace
-
-FailureOr<Products> ComputeSkewer::find(VisitLoop loop) {
-  Products found;
-  for (pipe::IssueOp issue : loop.loop.getBody()->getOps<pipe::IssueOp>())
-    for (Operation &op : issue.getBody().front()) {
-      if (isa<QKOp>(op))
-        found.qk = issue;
-      if (isa<PVOp>(op))
-        found.issue = issue;
-    }
-  if (found.issue) {
-    for (Operation *user : found.issue.getFuture().getUsers())
-      found.join = dyn_cast<pipe::JoinOp>(user);
-    found.wait = found.pv().getValue().getDefiningOp<pipe::WaitOp>();
-  }
-  if (found.wait)
-    found.rewrite = dyn_cast_or_null<RewriteKVOp>(rewriteOf(found.wait));
-  if (found.wait)
-    for (Operation *user : found.wait.getSlot().getUsers())
-      if (auto release = dyn_cast<pipe::ReleaseOp>(user))
-        found.release = release;
-  if (!found.qk || !found.join || !found.release)
-    return loop.loop.emitError(
-        "skew of pv needs products of an agent on tiles from channels");
-  return found;
-}
 
 /// Is the first visit's block in no full segment?  Null if no segment is full.
 Value ComputeSkewer::isPartial() {
@@ -237,7 +195,7 @@ LogicalResult ComputeSkewer::peelFirst() {
   for (VisitLoop candidate : llvm::reverse(loops))
     if (!candidate.loop.getBody()->getOps<ApplyMaskOp>().empty())
       loop = candidate;
-  FailureOr<Products> found = find(loop);
+  FailureOr<VisitProducts> found = findProducts(loop, "skew of pv");
   if (failed(found))
     return failure();
   model = *found;
@@ -363,10 +321,10 @@ void ComputeSkewer::dropPrefix() {
 
 /// QK(j) beside PV of the visit before, whose P and O the loop carries.
 LogicalResult ComputeSkewer::rotate(VisitLoop old) {
-  FailureOr<Products> found = find(old);
+  FailureOr<VisitProducts> found = findProducts(old, "skew of pv");
   if (failed(found))
     return failure();
-  Products late = *found;
+  VisitProducts late = *found;
   PVOp product = late.pv();
   b.setInsertionPoint(old.loop);
   SmallVector<Value> inits(old.loop.getInitArgs());

@@ -221,6 +221,7 @@ private:
   //===--- Reference.cpp --------------------------------------------------===//
   mlir::LogicalResult convert(ExpOp op);
   mlir::LogicalResult convert(ExactPrefixOp op);
+  mlir::LogicalResult convert(CheckSumsOp op);
   mlir::LogicalResult convert(CheckOp op);
   mlir::FailureOr<mlir::Value>
   anyLive(RowsInfo &rows, mlir::ValueRange inputs, mlir::Operation *op,

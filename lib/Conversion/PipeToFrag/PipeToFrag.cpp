@@ -146,7 +146,7 @@ LogicalResult KernelLowering::convertOp(Operation *op) {
             pipe::TakeTurnOp, pipe::PassTurnOp, pipe::NextWorkOp, LoadItemOp,
             RequestOp, RowMapOp, SliceRowsOp, SliceTileOp, ZeroRowsOp, QKOp,
             PVOp, PackOp, StateInitOp, RowMaxOp, AlphaOp, ExpOp, RowSumOp,
-            RescaleOp, ExactPrefixOp, CheckOp, FinishOp, MergeTileOp,
+            RescaleOp, ExactPrefixOp, CheckSumsOp, CheckOp, FinishOp, MergeTileOp,
             MergeSinkOp, AddTileOp, ApplyScoreOp, ApplyMaskOp, ApplySinkOp,
             TransformRowsOp, RewriteQueryOp, RewriteKVOp, StoreOp,
             StorePartialOp, LoadPartialOp>([&](auto op) { return convert(op); })

@@ -66,9 +66,13 @@ static Value powerFor(Scalars &s, Value m, Value c) {
   return arith::BitcastOp::create(s.b, s.loc, s.b.getF32Type(), word);
 }
 
-/// The value that a loop starts with, if `m` is carried by the loop around `op`
-/// and never changes in it; null otherwise.
+/// The value that a loop starts with, if `m` never changes in the loop around `op`:
+/// carried by it, or from outside; null otherwise.
 static Value startOfInvariant(ExpOp op) {
+  auto around = dyn_cast<LoopLikeOpInterface>(op->getParentOp());
+  if (around && around.isDefinedOutsideOfLoop(op.getM()) &&
+      around.isDefinedOutsideOfLoop(op.getC()))
+    return op.getM();
   auto arg = dyn_cast<BlockArgument>(op.getM());
   auto loop = dyn_cast<scf::ForOp>(op->getParentOp());
   if (!arg || !loop || arg.getOwner() != loop.getBody() ||
@@ -135,8 +139,11 @@ LogicalResult KernelLowering::convert(ExpOp op) {
 FailureOr<Value>
 KernelLowering::anyLive(RowsInfo &rows, ValueRange inputs, Operation *op,
                         llvm::function_ref<Value(Scalars &, ValueRange)> bad) {
+  bool partial = llvm::any_of(inputs.getTypes(), [](Type type) {
+    return cast<frag::VecType>(type).getPartial();
+  });
   Value found =
-      map(vecType(rows.rows, b.getI1Type()), inputs, op->getLoc(),
+      map(vecType(rows.rows, b.getI1Type(), partial), inputs, op->getLoc(),
           [&](Scalars &s, ValueRange x, auto &yield) {
             Value row = rows.inTile(s, x.back());
             Value live = s.cmp(arith::CmpIPredicate::slt, row, rows.nrows);
@@ -165,6 +172,21 @@ LogicalResult KernelLowering::convert(ExactPrefixOp op) {
   Value one = arith::MinSIOp::create(b, op.getLoc(), blocks, s.i32(1));
   Value prefix = s.select(*some, one, s.i32(0));
   mapping.map(op.getResult(), s.select(at(op.getExact()), blocks, prefix));
+  return success();
+}
+
+/// Each thread looks at its share of a row's sum: a share that is small is the sum
+/// of small weights, and four small ones make no large sum.
+LogicalResult KernelLowering::convert(CheckSumsOp op) {
+  float limit = std::ldexp(1.0f, int32_t(op.getLimit()));
+  FailureOr<Value> bad = anyLive(
+      rowMaps[op.getRows()], at(op.getL()), op, [&](Scalars &s, ValueRange x) {
+        return s.cmpF(arith::CmpFPredicate::UGE, x[0], s.f32(limit));
+      });
+  if (failed(bad))
+    return failure();
+  Scalars s{b, op.getLoc()};
+  mapping.map(op.getResult(), negate(s, *bad));
   return success();
 }
 

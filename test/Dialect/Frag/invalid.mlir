@@ -72,7 +72,7 @@ func.func private @f(!frag.vec<16xf16, #frag.layout<"mma_c", warps = 1>>)
 
 // -----
 
-// expected-error @+1 {{a partial row vector is a sum of f32, not of 'i32'}}
+// expected-error @+1 {{a partial row vector is a sum of f32 or an or of i1, not of 'i32'}}
 func.func private @f(!frag.vec<16xi32, #frag.layout<"mma_c", warps = 1>, partial>)
 
 // -----
@@ -410,7 +410,7 @@ frag.kernel @reduce_max threads 32 smem 0 params 200 {
 frag.kernel @quad threads 32 smem 0 params 200 {
   %x = arith.constant 0.0 : f32
   %t = frag.splat %x : f32 -> !frag.vec<16xf32, #C>
-  // expected-error @+1 {{takes a partial vector to a complete one}}
+  // expected-error @+1 {{takes a partial vector of f32 to a complete one}}
   %u = frag.reduce_quad %t : !frag.vec<16xf32, #C> -> !frag.vec<16xf32, #C>
   frag.return
 }

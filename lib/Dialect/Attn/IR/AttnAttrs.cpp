@@ -132,8 +132,8 @@ static LogicalResult verifyChoice(EmitError emitError, StringRef field,
 
 LogicalResult ScheduleAttr::verify(EmitError emitError, int32_t tileQ,
                                    int32_t tileK, int32_t pack, KVOrder,
-                                   SoftmaxKind, int32_t limit, int32_t exp2Fma,
-                                   bool, Type pType, StringAttr vTail,
+                                   SoftmaxKind, int32_t limit, Redo,
+                                   int32_t exp2Fma,                                   bool, Type pType, StringAttr vTail,
                                    StringAttr merge, StringAttr epilogue,
                                    Attribute) {
   if (tileQ < 1 || tileK < 1)

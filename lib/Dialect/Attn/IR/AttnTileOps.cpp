@@ -351,6 +351,11 @@ LogicalResult ExactPrefixOp::verify() {
                   getM().getType());
 }
 
+LogicalResult CheckSumsOp::verify() {
+  return sameRows(*this, "row map", getRows().getType(), "row vector",
+                  getL().getType());
+}
+
 LogicalResult CheckOp::verify() {
   CHECK(sameRows(*this, "tile", getO().getType(), "row vector",
                  getL().getType()));

@@ -509,8 +509,8 @@ LogicalResult ReduceRowOp::verify() {
 
 LogicalResult ReduceQuadOp::verify() {
   VecType in = getVec().getType(), out = getResult().getType();
-  if (!in.getPartial() || out.getPartial())
-    return emitOpError() << "takes a partial vector to a complete one";
+  if (!in.getPartial() || out.getPartial() || !in.getElement().isF32())
+    return emitOpError() << "takes a partial vector of f32 to a complete one";
   if (in.getRows() != out.getRows())
     return emitOpError() << "result has " << out.getRows()
                          << " rows but the vector has " << in.getRows();

@@ -211,9 +211,10 @@ LogicalResult VecType::verify(function_ref<InFlightDiagnostic()> emitError,
       !element.isInteger(64))
     return emitError() << "row vector of " << element
                        << " (known: f32, i1, i32, i64)";
-  if (partial && !element.isF32())
-    return emitError() << "a partial row vector is a sum of f32, not of "
-                       << element;
+  if (partial && !element.isF32() && !element.isInteger(1))
+    return emitError()
+           << "a partial row vector is a sum of f32 or an or of i1, not of "
+           << element;
   return success();
 }
 

@@ -1,0 +1,37 @@
+//===- VisitProducts.cpp - the two products of a visit --------------------===//
+//
+// See VisitProducts.h.  PV leads to all the rest: its future to the join, its
+// tile to the wait, that one's slot to the release.
+//
+//===----------------------------------------------------------------------===//
+
+#include "VisitProducts.h"
+
+using namespace mlir;
+using namespace attn;
+
+FailureOr<VisitProducts> attn::findProducts(VisitLoop loop, StringRef who) {
+  VisitProducts found;
+  for (pipe::IssueOp issue : loop.loop.getBody()->getOps<pipe::IssueOp>())
+    for (Operation &op : issue.getBody().front()) {
+      if (isa<QKOp>(op))
+        found.qk = issue;
+      if (isa<PVOp>(op))
+        found.issue = issue;
+    }
+  if (found.issue) {
+    for (Operation *user : found.issue.getFuture().getUsers())
+      found.join = dyn_cast<pipe::JoinOp>(user);
+    found.wait = found.pv().getValue().getDefiningOp<pipe::WaitOp>();
+  }
+  if (found.wait)
+    found.rewrite = dyn_cast_or_null<RewriteKVOp>(rewriteOf(found.wait));
+  if (found.wait)
+    for (Operation *user : found.wait.getSlot().getUsers())
+      if (auto release = dyn_cast<pipe::ReleaseOp>(user))
+        found.release = release;
+  if (!found.qk || !found.join || !found.release)
+    return loop.loop.emitError()
+           << who << " needs products of an agent on tiles from channels";
+  return found;
+}
