@@ -151,7 +151,8 @@ static pipe::ScheduleAttr twoRoles(Builder &builder, const ProblemFacts &facts,
 /// The attention part; the pipe part comes with its tile.
 static ScheduleAttr schedule(const ProblemFacts &facts,
                              const TargetSpec &target, int32_t tileQ,
-                             int32_t tileK, Attribute pipe) {
+                             int32_t tileK, Attribute pipe,
+                             Redo redo = Redo::Item) {
   Builder builder(facts.query.getContext());
   bool softmax = facts.normaliser == Normaliser::Softmax;
   bool gpu = target.isGpu(), roles = target.has(Feature::Wgmma);
@@ -162,8 +163,8 @@ static ScheduleAttr schedule(const ProblemFacts &facts,
   return ScheduleAttr::get(
       builder.getContext(), tileQ, tileK, choosePack(facts.group, tileQ),
       KVOrder::Descending,
-      gpu && softmax ? SoftmaxKind::Frozen : SoftmaxKind::Exact, limit,
-      Redo::Item, gpu ? chooseExp2Share(facts, target) : 0,
+      gpu && softmax ? SoftmaxKind::Frozen : SoftmaxKind::Exact, limit, redo,
+      gpu ? chooseExp2Share(facts, target) : 0,
       /*fold_scale=*/softmax && !facts.hasScoreHook,
       /*p_type=*/gpu ? element : builder.getF32Type(),
       builder.getStringAttr(roles ? "zero_rows" : "zero_fill"),
@@ -203,8 +204,13 @@ ScheduleChoices attn::chooseSchedules(const ProblemFacts &facts,
   if (target.has(Feature::Wgmma)) {
     addShapes(roleShapesOf(dim, valueDim, facts.hasMaskHook),
               [&](const RoleShape &shape) {
+                // A look at each visit's sums costs 1 percent, but 3 to 5 where
+                // a replica has a turn to catch.
+                bool softmax = facts.normaliser == Normaliser::Softmax;
                 return schedule(facts, target, shape.replicas * warpgroupRows,
-                                shape.tileK, twoRoles(builder, facts, shape));
+                                shape.tileK, twoRoles(builder, facts, shape),
+                                softmax && !shape.ring ? Redo::Visit
+                                                       : Redo::Item);
               });
   } else if (target.isGpu()) {
     addShapes(warpShapesOf(dim, valueDim, facts.hasMaskHook),

@@ -295,9 +295,10 @@ ScheduleAttr rebuild(Fields &f, std::string &error) {
     if (!pipe)
       return {};
   }
-  return ScheduleAttr::getChecked(
-      emit, context, f.tileQ, f.tileK, f.pack, f.kvOrder, f.softmax, f.limit,
-      f.redo, f.exp2Fma, f.foldScale, f.pType, f.vTail, f.merge, f.epilogue, pipe);
+  return ScheduleAttr::getChecked(emit, context, f.tileQ, f.tileK, f.pack,
+                                  f.kvOrder, f.softmax, f.limit, f.redo,
+                                  f.exp2Fma, f.foldScale, f.pType, f.vTail,
+                                  f.merge, f.epilogue, pipe);
 }
 
 } // namespace

@@ -158,13 +158,15 @@ LogicalResult Revisiter::closeVisit(Block *body, Value index,
     return frozen.loop.emitError("redo of a visit needs one sum a visit");
   RowSumOp sum = *sums.begin();
 
-  b.setInsertionPoint(end);
+  // In front of the join of PV, so that the vote is over when the visit is.
+  b.setInsertionPointAfter(sum);
   Type p = inLoop.pv().getP().getType();
   int32_t limit = int32_t(check.getLimit());
   if (cast<TileType>(p).getElement().isF16())
     limit = std::min(limit, f16Limit);
   Value good =
       CheckSumsOp::create(b, loc, sum.getResult(), check.getRows(), limit);
+  b.setInsertionPoint(end);
   SmallVector<Value> fast(end->getOperands());
   auto branch = scf::IfOp::create(b, loc, ValueRange(fast).getTypes(), good,
                                   /*withElseRegion=*/true);
@@ -196,10 +198,10 @@ LogicalResult Revisiter::buildFrozen(Value mid) {
   visits = scf::WhileOp::create(b, loc, types, inits);
   OpBuilder::InsertionGuard guard(b);
   Block *before = b.createBlock(&visits.getBefore(), {}, types, locs);
-  Value left = arith::CmpIOp::create(
-      b, loc,
-      descending ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt,
-      before->getArgument(0), far(frozen));
+  Value left = arith::CmpIOp::create(b, loc,
+                                     descending ? arith::CmpIPredicate::sgt
+                                                : arith::CmpIPredicate::slt,
+                                     before->getArgument(0), far(frozen));
   Value go = arith::AndIOp::create(b, loc, left, before->getArgument(1));
   scf::ConditionOp::create(b, loc, go, before->getArguments());
 
@@ -286,8 +288,7 @@ struct Revisit : attn::impl::PipeRevisitBase<Revisit> {
               "redo of a visit needs an exact loop in front of the frozen one");
           return signalPassFailure();
         }
-        if (failed(
-                Revisiter(chain.loops[i - 1], chain.loops[i], check).run()))
+        if (failed(Revisiter(chain.loops[i - 1], chain.loops[i], check).run()))
           return signalPassFailure();
       }
   }

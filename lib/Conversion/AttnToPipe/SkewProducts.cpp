@@ -126,9 +126,9 @@ private:
   OpBuilder b;
   Location loc;
 
-  VisitProducts model;   ///< of the visit that is peeled
-  unsigned acc = 0; ///< number of O in the state
-  Value first;      ///< block of the first visit
+  VisitProducts model; ///< of the visit that is peeled
+  unsigned acc = 0;    ///< number of O in the state
+  Value first;         ///< block of the first visit
   Carried carried;
 };
 } // namespace

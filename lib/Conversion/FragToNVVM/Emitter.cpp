@@ -285,6 +285,12 @@ Value Emitter::pack(Value low, Value high, Type element) {
   return LLVM::BitcastOp::create(b, loc, b.getI32Type(), v);
 }
 
+Value Emitter::packHere(Value low, Value high, Type element) {
+  StringRef text = element.isF16() ? "cvt.rn.f16x2.f32 $0, $1, $2;"
+                                   : "cvt.rn.bf16x2.f32 $0, $1, $2;";
+  return createAsm(*this, text, "=r,f,f", {high, low}, b.getI32Type()).getRes();
+}
+
 Value Emitter::join(Value low, Value high, Type element) {
   return LLVM::BitcastOp::create(b, loc, b.getI32Type(),
                                  vectorOf(*this, low, high));

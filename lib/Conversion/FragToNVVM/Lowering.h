@@ -134,6 +134,8 @@ public:
 
   /// Two f32 to one register of two 16-bit elements.
   mlir::Value pack(mlir::Value low, mlir::Value high, mlir::Type element);
+  /// The same, and LLVM leaves it where it is.
+  mlir::Value packHere(mlir::Value low, mlir::Value high, mlir::Type element);
   /// One register of two 16-bit elements from its elements.
   mlir::Value join(mlir::Value low, mlir::Value high, mlir::Type element);
   /// Element 0 or 1 of it.

@@ -135,14 +135,18 @@ struct PackLowering : OpConversionPattern<PackOp> {
     auto to = cast<RegType>(op.getType());
     layout::Layout source = layoutOf(from), target = layoutOf(to);
     ValueRange values = adaptor.getTile();
+    // P of a warpgroup's product is made in the shadow of its exponentials.  Where a
+    // branch follows, LLVM would sink it to the other side, out of the shadow.
+    bool stays = to.getLayout().getAtom().getValue() == "wgmma_a";
     SmallVector<SmallVector<Value>> results(1);
     for (unsigned reg = 0; reg < target.registersPerThread(); reg += 2) {
       // Same element, same thread: only the register's number may differ.
-      layout::Coord low = target.registerOffset(reg);
-      layout::Coord high = target.registerOffset(reg + 1);
-      results[0].push_back(e.pack(values[source.owner(low.row, low.col).reg],
-                                  values[source.owner(high.row, high.col).reg],
-                                  to.getElement()));
+      layout::Coord at = target.registerOffset(reg);
+      layout::Coord next = target.registerOffset(reg + 1);
+      Value low = values[source.owner(at.row, at.col).reg];
+      Value high = values[source.owner(next.row, next.col).reg];
+      results[0].push_back(stays ? e.packHere(low, high, to.getElement())
+                                 : e.pack(low, high, to.getElement()));
     }
     rewriter.replaceOpWithMultiple(op, std::move(results));
     return success();

@@ -133,9 +133,9 @@ static LogicalResult verifyChoice(EmitError emitError, StringRef field,
 LogicalResult ScheduleAttr::verify(EmitError emitError, int32_t tileQ,
                                    int32_t tileK, int32_t pack, KVOrder,
                                    SoftmaxKind, int32_t limit, Redo,
-                                   int32_t exp2Fma,                                   bool, Type pType, StringAttr vTail,
-                                   StringAttr merge, StringAttr epilogue,
-                                   Attribute) {
+                                   int32_t exp2Fma, bool, Type pType,
+                                   StringAttr vTail, StringAttr merge,
+                                   StringAttr epilogue, Attribute) {
   if (tileQ < 1 || tileK < 1)
     return emitError() << "tile_q and tile_k must be at least 1, got " << tileQ
                        << " and " << tileK;
