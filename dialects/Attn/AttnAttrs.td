@@ -65,8 +65,8 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
     - `tile_q`, `tile_k`: rows and keys of a block;
     - `pack`: query heads of one KV head in a tile, 1 or the group size;
     - `kv_order`: visiting order of the blocks;
-    - `softmax`, `limit`: row reference of the exponential, and the exponent limit
-      of the frozen check;
+    - `softmax`, `limit`: row reference of the exponential, and an exponent: of the
+      frozen check's limit, or of the largest weight by a lazy reference;
     - `exp2_fma`: how many of 16 columns of a block have their exponentials
       computed on the FMA pipe while the reference is frozen, 0 to 16;
     - `fold_scale`: the scale is a factor of the exponent (requires scale > 0);

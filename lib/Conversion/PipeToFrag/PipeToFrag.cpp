@@ -145,8 +145,8 @@ LogicalResult KernelLowering::convertOp(Operation *op) {
             pipe::WaitOp, pipe::ReleaseOp, pipe::SendOp, pipe::RecvOp,
             pipe::TakeTurnOp, pipe::PassTurnOp, pipe::NextWorkOp, LoadItemOp,
             RequestOp, RowMapOp, SliceRowsOp, SliceTileOp, ZeroRowsOp, QKOp,
-            PVOp, PackOp, StateInitOp, RowMaxOp, AlphaOp, ExpOp, RowSumOp,
-            RescaleOp, ExactPrefixOp, CheckOp, FinishOp, MergeTileOp,
+            PVOp, PackOp, StateInitOp, RowMaxOp, LazyMaxOp, AlphaOp, ExpOp,
+            RowSumOp, RescaleOp, ExactPrefixOp, CheckOp, FinishOp, MergeTileOp,
             MergeSinkOp, AddTileOp, ApplyScoreOp, ApplyMaskOp, ApplySinkOp,
             TransformRowsOp, RewriteQueryOp, RewriteKVOp, StoreOp,
             StorePartialOp, LoadPartialOp>([&](auto op) { return convert(op); })
