@@ -249,6 +249,9 @@ TEST_F(Overrides, ShareOfExponentials) {
                 .find("frozen reference, 7 of 16 exponentials on the FMA pipe"),
             std::string::npos);
   // Without a frozen loop there is nothing to share out.
+  EXPECT_NE(describeSchedule(facts, applyOverrides(s, "softmax=lazy", error), 0)
+                .find("keys, lazy reference up to 2^8, "),
+            std::string::npos);
   EXPECT_EQ(applyOverrides(s, "softmax=exact", error).getExp2Fma(), 0);
   EXPECT_EQ(applyOverrides(s, "exp2_fma=3", error).getExp2Fma(), 3);
   // Its products take an SM80 longer than the MUFU.
