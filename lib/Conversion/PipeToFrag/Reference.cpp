@@ -32,7 +32,8 @@
 // that fails the check runs, does not.
 //
 // Invariant: what is decided here is the same for the whole CTA or replica, and rows past
-// the item's never decide anything.
+// the item's never decide anything.  Whether O is multiplied is decided by a warp, where
+// any row may ask for it: by 1 it stays what it is.
 //
 //===----------------------------------------------------------------------===//
 
