@@ -65,8 +65,8 @@ def Attn_ScheduleAttr : Attn_Attr<"Schedule", "schedule"> {
     - `tile_q`, `tile_k`: rows and keys of a block;
     - `pack`: query heads of one KV head in a tile, 1 or the group size;
     - `kv_order`: visiting order of the blocks;
-    - `softmax`, `limit`: row reference of the exponential, and the exponent limit
-      of the frozen check;
+    - `softmax`, `limit`: row reference of the exponential, and an exponent: of the
+      frozen check's limit, or of the largest weight by a lazy reference;
     - `redo`: what is done again where weights of a frozen reference overflow: the
       `item`, from its start, or the `visit`, and those after it are exact;
     - `exp2_fma`: how many of 16 columns of a block have their exponentials

@@ -86,7 +86,8 @@ def AttnExpandSoftmax : Pass<"attn-expand-softmax", "::attn::KernelOp"> {
   let description = [{
     **Requires:** peeled classes.
     **Establishes:** no value of state type; scale * log2 e is computed once; with
-    `softmax = frozen` the speculation is explicit.
+    `softmax = frozen` the speculation is explicit, with `softmax = lazy` the
+    threshold by which a row keeps its reference.
   }];
 }
 

@@ -320,6 +320,21 @@ def Attn_RowMaxOp : Attn_Op<"row_max", [Pure, AllTypesMatch<["m", "result"]>]> {
   let hasVerifier = 1;
 }
 
+def Attn_LazyMaxOp : Attn_Op<"lazy_max", [Pure, AllTypesMatch<["m", "result"]>]> {
+  let summary = "m while P by it is at most 2^threshold, else max(m, row maximum)";
+  let description = [{
+    With M = max(m, row maximum), NaN ignored: m if |c m| < 2^22 and
+    c (M - m) <= threshold, else M.  So P <= 2^(threshold + 1/4): c m, rounded, is
+    off by at most 1/4 there.
+
+    `%m1 = attn.lazy_max %s, %m, %c by 8 : !attn.tile<64x32xf32>, !attn.rowvec<64xf32>`
+  }];
+  let arguments = (ins Attn_TileType:$tile, Attn_RowVecType:$m, F32:$c, I32Attr:$threshold);
+  let results = (outs Attn_RowVecType:$result);
+  let assemblyFormat = "$tile `,` $m `,` $c `by` $threshold attr-dict `:` qualified(type($tile)) `,` qualified(type($m))";
+  let hasVerifier = 1;
+}
+
 def Attn_AlphaOp : Attn_Op<"alpha", [Pure, AllTypesMatch<["m", "m_new", "result"]>]> {
   let summary = "factor of the old state: m' = -inf: 1, else exp2(c (m - m'))";
   let arguments = (ins Attn_RowVecType:$m, Attn_RowVecType:$m_new, F32:$c);
@@ -349,9 +364,13 @@ def Attn_RowSumOp : Attn_Op<"row_sum", [Pure, AllTypesMatch<["l", "result"]>]> {
 
 def Attn_RescaleOp : Attn_Op<"rescale", [Pure, AllTypesMatch<["tile", "result"]>]> {
   let summary = "each row times its factor";
-  let arguments = (ins Attn_TileType:$tile, Attn_RowVecType:$factor);
+  let description = [{
+    `rare`: the factors are nearly always 1, so that whoever holds the rows asks
+    first whether one is not.  The result is the same.
+  }];
+  let arguments = (ins Attn_TileType:$tile, Attn_RowVecType:$factor, UnitAttr:$rare);
   let results = (outs Attn_TileType:$result);
-  let assemblyFormat = "$tile `,` $factor attr-dict `:` qualified(type($tile)) `,` qualified(type($factor))";
+  let assemblyFormat = "(`rare` $rare^)? $tile `,` $factor attr-dict `:` qualified(type($tile)) `,` qualified(type($factor))";
   let hasVerifier = 1;
 }
 

@@ -52,6 +52,8 @@ std::string attn::describeSchedule(const ProblemFacts &facts,
     os << "no softmax";
   else if (schedule.getSoftmax() == SoftmaxKind::Frozen)
     os << "frozen reference";
+  else if (schedule.getSoftmax() == SoftmaxKind::Lazy)
+    os << "lazy reference up to 2^" << schedule.getLimit();
   else
     os << stringifySoftmaxKind(schedule.getSoftmax()) << " softmax";
   if (int32_t share = schedule.getExp2Fma())

@@ -26,6 +26,9 @@ namespace {
 constexpr int32_t warpRows = 16;
 /// The CPU's scratch must stay a sane size whatever the user asks for.
 constexpr int32_t maxCpuTile = 1024;
+/// Exponents of the largest weight by a lazy reference, which is 2^(limit + 1/4): f16
+/// ends below 2^16; in f32 sums keep the same distance as the frozen check's.
+constexpr int32_t lazyLimitF16 = 15, lazyLimit = 64;
 /// Columns of a warpgroup's product.
 constexpr int32_t maxAtomColumns = 256;
 
@@ -59,6 +62,7 @@ private:
                   " but must be a multiple of " + Twine(of));
   }
   bool productOperands();
+  bool weights();
   bool common();
   bool gpu();
   bool roles();
@@ -80,8 +84,6 @@ bool Checker::common() {
     return refuse("pack is " + Twine(s.getPack()) +
                   " but must be 1 or the group of " + Twine(facts.group) +
                   " heads");
-  if (s.getSoftmax() == SoftmaxKind::Lazy)
-    return refuse("softmax = lazy is not built");
   bool softmax = facts.normaliser == Normaliser::Softmax;
   if (!softmax && s.getSoftmax() != SoftmaxKind::Exact)
     return refuse("softmax = " + stringifySoftmaxKind(s.getSoftmax()) +
@@ -99,6 +101,8 @@ bool Checker::common() {
       return refuse("redo = visit is not built for " + on +
                     " (built: targets with roles, skew.pv = 1)");
   }
+  if (s.getSoftmax() == SoftmaxKind::Lazy && !weights())
+    return false;
   if (s.getFoldScale() && facts.hasScoreHook)
     return refuse("fold_scale and a score hook exclude each other");
   if (s.getFoldScale() && !softmax)
@@ -115,6 +119,17 @@ bool Checker::productOperands() {
   llvm::raw_string_ostream(error)
       << "p_type is " << s.getPType() << " but " << on
       << " multiplies it with values of " << facts.value.getElement();
+  return false;
+}
+
+/// Weights by a lazy reference are up to 2^limit.
+bool Checker::weights() {
+  int32_t most = s.getPType().isF16() ? lazyLimitF16 : lazyLimit;
+  if (s.getLimit() <= most)
+    return true;
+  llvm::raw_string_ostream(error)
+      << "limit is " << s.getLimit() << " but softmax = lazy in "
+      << s.getPType() << " takes at most " << most;
   return false;
 }
 

@@ -7,8 +7,9 @@
 //
 // With roles two things follow from the tile, unless they are named themselves:
 // atoms.qk from tile_k, and the replicas of compute with all registers from
-// tile_q.  exp2_fma is 0 with a softmax that has no frozen loop, and pack 1 where the
-// group does not divide a tile_q that is named.
+// tile_q.  limit is 8 with softmax = lazy, a factor of 256; exp2_fma is 0 with a softmax
+// that has no frozen loop, and pack 1 where the group does not divide a tile_q that is
+// named.
 //
 // Invariant: a field that is not named, and does not follow from one that is, keeps its
 // value; the result satisfies the attributes' own verifiers.
@@ -254,6 +255,9 @@ bool apply(Fields &f, StringRef name, StringRef value, std::string &error) {
   return false;
 }
 
+/// A row keeps a lazy reference up to weights of 2^8.
+constexpr int32_t lazyThreshold = 8;
+
 /// Sets what follows from the tile and is not in `named`.
 void follow(Fields &f, const llvm::StringSet<> &named) {
   if (named.contains("softmax") && !named.contains("exp2_fma") &&
@@ -262,6 +266,9 @@ void follow(Fields &f, const llvm::StringSet<> &named) {
   if (named.contains("softmax") && !named.contains("redo") &&
       f.softmax != SoftmaxKind::Frozen)
     f.redo = Redo::Item;
+  if (named.contains("softmax") && !named.contains("limit") &&
+      f.softmax == SoftmaxKind::Lazy)
+    f.limit = lazyThreshold;
   if (named.contains("tile_q") && !named.contains("pack") && f.pack > 0 &&
       f.tileQ % f.pack != 0)
     f.pack = 1;

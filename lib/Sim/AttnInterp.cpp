@@ -247,6 +247,11 @@ static LogicalResult runTileOp(Operation *op, Interp &interp) {
     auto out = newVec(x.getResult());
     rowMax(tile(x.getTile()), vec(x.getM()), *out);
     interp.set(x.getResult(), Datum(out));
+  } else if (auto x = dyn_cast<LazyMaxOp>(op)) {
+    auto out = newVec(x.getResult());
+    lazyMax(tile(x.getTile()), vec(x.getM()), interp.getFloat(x.getC()),
+            x.getThreshold(), *out);
+    interp.set(x.getResult(), Datum(out));
   } else if (auto x = dyn_cast<AlphaOp>(op)) {
     auto out = newVec(x.getResult());
     alpha(vec(x.getM()), vec(x.getMNew()), interp.getFloat(x.getC()), *out);

@@ -359,7 +359,8 @@ LogicalResult attn::sim::runFragTileOp(Operation *op, Interp &interp) {
     bool found = false;
     for (Word word : interp.get<FragVec>(any.getVec()).data)
       found |= word.i != 0;
-    state.barrier();
+    if (any.getScope() != frag::VoteScope::Warp)
+      state.barrier();
     interp.set(any.getResult(), Datum::ofInt(found));
     return success();
   }

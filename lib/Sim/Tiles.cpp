@@ -79,6 +79,18 @@ void attn::sim::rowMax(const Tile &s, const RowVec &m, RowVec &result) {
   }
 }
 
+void attn::sim::lazyMax(const Tile &s, const RowVec &m, float c,
+                        int32_t threshold, RowVec &result) {
+  constexpr float limit = 4194304.0f; // 2^22
+  rowMax(s, m, result);
+  for (int32_t r = 0; r < s.rows; ++r) {
+    float old = m.data[r];
+    bool near = c * (result.data[r] - old) <= float(threshold);
+    if (std::fabs(c * old) < limit && near)
+      result.data[r] = old;
+  }
+}
+
 void attn::sim::alpha(const RowVec &m, const RowVec &mNew, float c,
                       RowVec &result) {
   for (size_t r = 0; r < m.data.size(); ++r)

@@ -22,7 +22,7 @@ using namespace attn::sim;
 
 /// The assembler schedules the rescaling of an accumulator among the
 /// exponentials as soon as its factor is there, and takes the wait that gives
-/// the accumulator along:
+/// the accumulator along, also where the rescaling stands in a branch:
 ///
 ///   %al = ...; %p = exp2; %o = wgmma_wait; %on = map(%o, %al)
 ///     -> the wait is behind %al, in front of the exponentials
@@ -33,7 +33,7 @@ void Timing::placeWaits(frag::KernelOp kernel) {
     Operation *last = nullptr; // defines the factor
     for (Operation *user : wait.getResult().getUsers()) {
       auto map = dyn_cast<frag::MapOp>(user);
-      if (!map || map->getBlock() != wait->getBlock())
+      if (!map || !wait->getBlock()->findAncestorOpInBlock(*map))
         continue;
       for (mlir::Value input : map.getInputs()) {
         Operation *def = input.getDefiningOp();

@@ -1,5 +1,5 @@
 """Compiles problems to PTX and assembles every specialisation of each: no spill, no stack,
-no C75xx note; with the default schedules and with softmax = exact.
+no C75xx note; with the default schedules and with softmax = exact and lazy.
 
 usage: assemble.py PTXAS OUT TARGET PROBLEM...
 
@@ -14,7 +14,7 @@ from specialisations import field, specialisations
 
 ptxas, out, target, problems = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 failed = False
-for problem, softmax in [(p, s) for p in problems for s in ("", "softmax=exact")]:
+for problem, softmax in [(p, s) for p in problems for s in ("", "softmax=exact", "softmax=lazy")]:
     if softmax and "sigmoid" in problem:
         continue  # has none
     if softmax and target == "sm_80":

@@ -20,10 +20,11 @@ import sys
 from pathlib import Path
 
 KINDS = ["random", "adversarial", "rr"]
-CHOICES = ["softmax=frozen", "softmax=exact"]
+CHOICES = ["softmax=frozen", "softmax=lazy", "softmax=exact"]
 # (example, what is tried) -> what the compiler says
-REFUSED = {("sigmoid", "softmax=frozen"):
-           "softmax = frozen needs normaliser softmax but the variant has none"}
+REFUSED = {("sigmoid", f"softmax={kind}"):
+           f"softmax = {kind} needs normaliser softmax but the variant has none"
+           for kind in ("frozen", "lazy")}
 # name, arguments, (lengths, factor of the scores)
 WHOLE = ("whole", [], [("q=5,0,1,40,3;kv=9,3,130,70,0", 0), ("q=40;kv=300", 4)])
 SPLIT = ("split", ["--split=64"], [("q=5,0,40;kv=130,3,300", 0), ("q=40;kv=300", 4)])

@@ -112,8 +112,8 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"
 !V = !attn.tensor<value, bf16, heads = 8, dim = 128, ragged>
 !O = !attn.tensor<output, bf16, heads = 32, dim = 128, ragged>
 !L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
-// expected-error@+1 {{softmax = lazy is not built}}
-attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "cpu", schedule = #attn.schedule<tile_q = 64, tile_k = 64, pack = 4, kv_order = descending, softmax = lazy, limit = 64, fold_scale = true, p_type = f32, v_tail = "zero_fill", merge = "kernel", epilogue = "direct", pipe = unit>} {
+// expected-error@+1 {{limit is 65 but softmax = lazy in f32 takes at most 64}}
+attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "cpu", schedule = #attn.schedule<tile_q = 64, tile_k = 64, pack = 4, kv_order = descending, softmax = lazy, limit = 65, fold_scale = true, p_type = f32, v_tail = "zero_fill", merge = "kernel", epilogue = "direct", pipe = unit>} {
   attn.variant @v {
   }
   %o, %lse = attn.attention %q, %k, %v, %scale variant(@v) : (!Q, !K, !V) -> (!O, !L)

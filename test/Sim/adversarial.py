@@ -37,8 +37,9 @@ def main():
     problem, target, *schedule = sys.argv[1:]
     wrong = 0
     plain = run(problem, target, ",".join(schedule), "exact", "random")
-    # The exact loop has nothing that depends on the kind but its numbers.
-    for softmax, kinds in (("exact", ["rising", "floor"]), ("frozen", ["random", *REDONE])):
+    # Nothing but the numbers of the exact and the lazy loop depends on the kind.
+    for softmax, kinds in (("exact", ["rising", "floor"]), ("lazy", ["random", *REDONE]),
+                           ("frozen", ["random", *REDONE])):
         for kind in kinds:
             visits = run(problem, target, ",".join(schedule), softmax, kind)
             times = 2 if softmax == "frozen" and kind in REDONE else 1

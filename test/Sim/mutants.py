@@ -71,6 +71,8 @@ def kernels(inputs, examples):
     causal = [f"{inputs}/causal.mlir", *one]
     yield ("causal, exact", [f"{inputs}/causal.mlir", *default, held + ",softmax=exact"], EXACT,
            [0])
+    yield ("causal, lazy", [f"{inputs}/causal.mlir", *default, held + ",softmax=lazy"], EXACT,
+           [0, 4])
     yield ("causal, frozen", causal, ["q=150,5;kv=400,37", "q=64;kv=191", "q=150,5;kv=400,300"],
            [0, 0, 4])
     yield "window", [f"{examples}/mistral_window.mlir", *one, "--seed=3"], FROZEN, [0, 4]

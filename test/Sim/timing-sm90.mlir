@@ -13,6 +13,12 @@
 // RUN: attn-sim %S/Inputs/prefill-sm90.mlir --target=sm_80 --schedule=roles=all:8,tile_k=128 --lowered=%t.exact.mlir --kv-heads=1 --ctas=1 --split=1000000 --batch='q=32;kv=4096' --timing | FileCheck %s --check-prefix=EXACT
 // EXACT: loop {{.*}}: 22{{[0-9]+}}.{{[0-9]}} clocks a visit, 29 visits
 
+// A lazy loop in which no row moves, and one in which some row of each warp always does.
+// RUN: attn-sim %S/Inputs/prefill-sm90.mlir --target=sm_90a --schedule=softmax=lazy --kv-heads=1 --ctas=1 --split=1000000 --batch='q=32;kv=4096' --timing | FileCheck %s --check-prefix=LAZY
+// LAZY: loop {{.*}}: 21{{[0-9]+}}.{{[0-9]}} clocks a visit
+// RUN: attn-sim %S/Inputs/prefill-sm90.mlir --target=sm_90a --schedule=softmax=lazy --kv-heads=1 --ctas=1 --split=1000000 --batch='q=32;kv=4096' --timing --fail-check | FileCheck %s --check-prefix=MOVED
+// MOVED: loop {{.*}}: 22{{[0-9]+}}.{{[0-9]}} clocks a visit
+
 // A run with values is the same run: same clocks, right outputs.
 // RUN: attn-sim %S/Inputs/prefill-sm90.mlir --target=sm_80 --schedule=roles=all:8,tile_k=128 --lowered=%S/Inputs/prefill-sm90.frag.mlir --kv-heads=1 --ctas=2 --batch='q=5,40,0,70;kv=256,40,7,400' --timing --json > %t.blank.json
 // RUN: attn-sim %S/Inputs/prefill-sm90.mlir --target=sm_80 --schedule=roles=all:8,tile_k=128 --lowered=%S/Inputs/prefill-sm90.frag.mlir --kv-heads=1 --ctas=2 --batch='q=5,40,0,70;kv=256,40,7,400' --timing --json --values > %t.values.json

@@ -62,6 +62,9 @@ void productNK(const Tile &q, const Tile &k, Tile &s);
 void productKN(const Tile &p, const Tile &v, Tile &acc);
 
 void rowMax(const Tile &s, const RowVec &m, RowVec &result);
+/// m where c (max - m) is at most `threshold`, else the maximum.
+void lazyMax(const Tile &s, const RowVec &m, float c, int32_t threshold,
+             RowVec &result);
 void alpha(const RowVec &m, const RowVec &mNew, float c, RowVec &result);
 /// exact, or frozen where the reference is not the middle case: NaN.
 void expTile(const Tile &s, const RowVec &m, float c, bool frozen, Tile &p);

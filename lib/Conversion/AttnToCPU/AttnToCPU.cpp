@@ -117,9 +117,9 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
       .Case<scf::ForOp>([&](scf::ForOp loop) { return lowerFor(loop); })
       .Case<scf::IfOp>([&](scf::IfOp branch) { return lowerIf(branch); })
       .Case<RequestOp, LoadQueryOp, LoadKVOp, StoreOp, StorePartialOp,
-            LoadPartialOp, StateInitOp, RowMaxOp, AlphaOp, ExpOp, RowSumOp,
-            RescaleOp, PackOp, FinishOp, MergeTileOp, MergeSinkOp, AddTileOp,
-            ExactPrefixOp, CheckOp>(done)
+            LoadPartialOp, StateInitOp, RowMaxOp, LazyMaxOp, AlphaOp, ExpOp,
+            RowSumOp, RescaleOp, PackOp, FinishOp, MergeTileOp, MergeSinkOp,
+            AddTileOp, ExactPrefixOp, CheckOp>(done)
       .Case<QKOp, PVOp, ApplyScoreOp, ApplyMaskOp, ApplySinkOp, TransformRowsOp,
             TransformKeysOp>(tried)
       .Default([&](Operation *other) -> LogicalResult {

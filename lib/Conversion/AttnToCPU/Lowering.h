@@ -159,7 +159,10 @@ private:
   //--- softmax (Softmax.cpp, Merge.cpp)
   //----------------------------------------------
   void lower(StateInitOp op);
+  void rowMax(Operation *op, Value tile, Value m,
+              llvm::function_ref<Value(Value, Value)> choose);
   void lower(RowMaxOp op);
+  void lower(LazyMaxOp op);
   void lower(AlphaOp op);
   void lower(ExpOp op);
   void lower(RowSumOp op);

@@ -14,6 +14,9 @@ namespace attn::cpu {
 // Where c * m stays exact enough that exp2(c s - c m) is a softmax: beyond it
 // one unit of rounding in c * m would no longer be small against 1.
 static constexpr float referenceLimit = 536870912.0f; // 2^29
+// A lazy reference is left where c * m may be off by more than 1/4: P by it would be
+// more than the threshold says.
+static constexpr float preciseLimit = 4194304.0f; // 2^22
 
 void KernelLowering::lower(StateInitOp op) {
   for (auto [i, result] : llvm::enumerate(op.getResults())) {
@@ -23,9 +26,11 @@ void KernelLowering::lower(StateInitOp op) {
   }
 }
 
-void KernelLowering::lower(RowMaxOp op) {
-  Buffer s = buffer(op.getTile()), m = buffer(op.getM());
-  Buffer out = resultBuffer(op, op.getResult(), op.getM());
+/// max(m, row maximum) of each row, or what `choose(m, that)` makes of it.
+void KernelLowering::rowMax(Operation *op, Value tile, Value old,
+                            llvm::function_ref<Value(Value, Value)> choose) {
+  Buffer s = buffer(tile), m = buffer(old);
+  Buffer out = resultBuffer(op, op->getResult(0), old);
   forRows([&](Value r) {
     Value row = rowAddress(s, r);
     Value low = g.infinity(true, true);
@@ -36,8 +41,23 @@ void KernelLowering::lower(RowMaxOp op) {
             x = g.select(g.firstLanes(tail), x, low);
           return SmallVector<Value>{g.maxIgnoringNaN(x, now[0])};
         });
-    Value old = g.loadF(vectorElement(m, r));
-    g.storeF(g.maxIgnoringNaN(g.maxLanes(best[0]), old), vectorElement(out, r));
+    Value before = g.loadF(vectorElement(m, r));
+    Value top = g.maxIgnoringNaN(g.maxLanes(best[0]), before);
+    g.storeF(choose(before, top), vectorElement(out, r));
+  });
+}
+
+void KernelLowering::lower(RowMaxOp op) {
+  rowMax(op, op.getTile(), op.getM(), [](Value, Value top) { return top; });
+}
+
+void KernelLowering::lower(LazyMaxOp op) {
+  Value c = map.lookup(op.getC());
+  rowMax(op, op.getTile(), op.getM(), [&](Value m, Value top) {
+    Value small = g.cmp(CmpF::OLT, g.abs(g.mul(c, m)), g.f32c(preciseLimit));
+    Value near = g.cmp(CmpF::OLE, g.mul(c, g.sub(top, m)),
+                       g.f32c(float(op.getThreshold())));
+    return g.select(g.both(small, near), m, top);
   });
 }
 

@@ -210,6 +210,7 @@ private:
   mlir::LogicalResult convert(PackOp op);
   mlir::LogicalResult convert(StateInitOp op);
   mlir::LogicalResult convert(RowMaxOp op);
+  mlir::LogicalResult convert(LazyMaxOp op);
   mlir::LogicalResult convert(AlphaOp op);
   mlir::LogicalResult convert(RowSumOp op);
   mlir::LogicalResult convert(RescaleOp op);
@@ -217,6 +218,10 @@ private:
   mlir::LogicalResult convert(MergeTileOp op);
   mlir::LogicalResult convert(MergeSinkOp op);
   mlir::LogicalResult convert(AddTileOp op);
+
+  /// `tile`, changed by the warps that hold a row with true in `vec`.
+  mlir::Value ifWarpHas(mlir::Value vec, mlir::Value tile, mlir::Location loc,
+                        llvm::function_ref<mlir::Value()> change);
 
   //===--- Reference.cpp --------------------------------------------------===//
   mlir::LogicalResult convert(ExpOp op);

@@ -145,10 +145,10 @@ LogicalResult KernelLowering::convertOp(Operation *op) {
             pipe::WaitOp, pipe::ReleaseOp, pipe::SendOp, pipe::RecvOp,
             pipe::TakeTurnOp, pipe::PassTurnOp, pipe::NextWorkOp, LoadItemOp,
             RequestOp, RowMapOp, SliceRowsOp, SliceTileOp, ZeroRowsOp, QKOp,
-            PVOp, PackOp, StateInitOp, RowMaxOp, AlphaOp, ExpOp, RowSumOp,
-            RescaleOp, ExactPrefixOp, CheckSumsOp, CheckOp, FinishOp, MergeTileOp,
-            MergeSinkOp, AddTileOp, ApplyScoreOp, ApplyMaskOp, ApplySinkOp,
-            TransformRowsOp, RewriteQueryOp, RewriteKVOp, StoreOp,
+            PVOp, PackOp, StateInitOp, RowMaxOp, LazyMaxOp, AlphaOp, ExpOp,
+            RowSumOp, RescaleOp, ExactPrefixOp, CheckSumsOp, CheckOp, FinishOp,
+            MergeTileOp, MergeSinkOp, AddTileOp, ApplyScoreOp, ApplyMaskOp,
+            ApplySinkOp, TransformRowsOp, RewriteQueryOp, RewriteKVOp, StoreOp,
             StorePartialOp, LoadPartialOp>([&](auto op) { return convert(op); })
       .Default([&](Operation *op) -> LogicalResult {
         bool scalar =

@@ -18,11 +18,22 @@
 // apart: the maximum weighs exactly 1 again and the others less than 2^-64,
 // where -c m, rounded to a multiple of 2^6, would lose the row.
 //
+// A lazy reference stays while the new maximum M is near it:
+//
+//   attn.lazy_max %s, %m by t  ->  |c m| < 2^22 and c (M - m) <= t ? m : M
+//   attn.rescale rare %O, %al  ->  if any row of the warp has alpha != 1:
+//                                    map o * alpha
+//
+// Below 2^22 the product c m is rounded by 1/4 at most, so that no weight is more than
+// 2^(t + 1/4) and 16-bit weights hold t = 15.  Up to 2^29 it may be off by 16, which
+// beside the maximum itself only scales a row.
+//
 // The frozen form carries the schedule's exp2_fma; the exact one, which a tile
 // that fails the check runs, does not.
 //
 // Invariant: what is decided here is the same for the whole CTA or replica, and rows past
-// the item's never decide anything.
+// the item's never decide anything.  Whether O is multiplied is decided by a warp, where
+// any row may ask for it: by 1 it stays what it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,6 +47,8 @@ using namespace attn;
 
 /// |c m| below this can be subtracted inside the exponent without losing it.
 static constexpr float largeReference = 536870912.0f; // 2^29
+/// |c m| below this is rounded by 1/4 at most.
+static constexpr float preciseReference = 4194304.0f; // 2^22
 
 namespace {
 /// The exponent field of an f32 and of two powers of two.
@@ -47,9 +60,9 @@ constexpr int32_t mirror = int32_t(0x8e000000);
 constexpr int32_t leastField = 0x0f000000;
 } // namespace
 
-static Value isSmall(Scalars &s, Value cm) {
+static Value isSmall(Scalars &s, Value cm, float limit = largeReference) {
   Value size = math::AbsFOp::create(s.b, s.loc, cm);
-  return s.cmpF(arith::CmpFPredicate::OLT, size, s.f32(largeReference));
+  return s.cmpF(arith::CmpFPredicate::OLT, size, s.f32(limit));
 }
 
 /// The power of two f of the sign of c with 2^30 <= |f m| < 2^31.
@@ -64,6 +77,55 @@ static Value powerFor(Scalars &s, Value m, Value c) {
   Value word = arith::OrIOp::create(s.b, s.loc, s.sub(s.i32(mirror), field),
                                     bits(c, signMask));
   return arith::BitcastOp::create(s.b, s.loc, s.b.getF32Type(), word);
+}
+
+LogicalResult KernelLowering::convert(LazyMaxOp op) {
+  Value c = at(op.getC());
+  Type type = vecType(op.getM().getType().getRows(), b.getF32Type());
+  Value rowMax =
+      frag::ReduceRowOp::create(b, op.getLoc(), type, frag::ReduceKind::Max,
+                                frag::ReduceScope::Row, at(op.getTile()));
+  Value m = complete(op.getM(), op.getLoc());
+  float threshold = float(op.getThreshold());
+  mapping.map(op.getResult(),
+              map(type, {m, rowMax}, op.getLoc(),
+                  [&](Scalars &s, ValueRange x, auto &yield) {
+                    Value top =
+                        arith::MaxNumFOp::create(s.b, s.loc, x[0], x[1]);
+                    Value rise = s.mulF(s.subF(top, x[0]), c);
+                    Value near = s.cmpF(arith::CmpFPredicate::OLE, rise,
+                                        s.f32(threshold));
+                    // -inf and NaN are not small.
+                    Value small = isSmall(s, s.mulF(x[0], c), preciseReference);
+                    Value keep = arith::AndIOp::create(s.b, s.loc, small, near);
+                    yield.push_back(s.select(keep, x[0], top));
+                  }));
+  return success();
+}
+
+LogicalResult KernelLowering::convert(RescaleOp op) {
+  Location loc = op.getLoc();
+  Value tile = at(op.getTile());
+  Value factor = complete(op.getFactor(), loc);
+  auto scale = [&] {
+    return map(tile.getType(), {tile, factor}, loc,
+               [](Scalars &s, ValueRange x, auto &yield) {
+                 yield.push_back(s.mulF(x[0], x[1]));
+               });
+  };
+  if (!op.getRare()) {
+    mapping.map(op.getResult(), scale());
+    return success();
+  }
+  auto rows = cast<frag::VecType>(factor.getType()).getRows();
+  // True for NaN.
+  Value moved =
+      map(vecType(rows, b.getI1Type()), factor, loc,
+          [](Scalars &s, ValueRange x, auto &yield) {
+            yield.push_back(s.cmpF(arith::CmpFPredicate::UNE, x[0], s.f32(1)));
+          });
+  mapping.map(op.getResult(), ifWarpHas(moved, tile, loc, scale));
+  return success();
 }
 
 /// The value that a loop starts with, if `m` never changes in the loop around `op`:

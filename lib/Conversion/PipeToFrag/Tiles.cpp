@@ -1,7 +1,7 @@
 //===- Tiles.cpp - softmax steps, merges ----------------------------------===//
 //
 //   attn.row_max %s, %m     -> frag.reduce_row max row; map maxnumf
-//   attn.rescale %O, %f     -> map o * f
+//   attn.finish %O, %m, %l  -> map o / l; a warp with an empty row: map select 0
 //
 // Invariant: no difference of two infinities is ever used: each one is decided
 // by a select on its operands.
@@ -95,14 +95,20 @@ LogicalResult KernelLowering::convert(RowSumOp op) {
   return success();
 }
 
-LogicalResult KernelLowering::convert(RescaleOp op) {
-  Value tile = at(op.getTile());
-  Value factor = complete(op.getFactor(), op.getLoc());
-  mapping.map(op.getResult(), map(tile.getType(), {tile, factor}, op.getLoc(),
-                                  [](Scalars &s, ValueRange x, auto &yield) {
-                                    yield.push_back(s.mulF(x[0], x[1]));
-                                  }));
-  return success();
+Value KernelLowering::ifWarpHas(Value vec, Value tile, Location loc,
+                                llvm::function_ref<Value()> change) {
+  Value some =
+      frag::AnyOp::create(b, loc, b.getI1Type(), vec, frag::VoteScope::Warp,
+                          IntegerAttr(), Value());
+  auto branch = scf::IfOp::create(b, loc, TypeRange{tile.getType()}, some,
+                                  /*withElseRegion=*/true);
+  OpBuilder other = branch.getElseBodyBuilder();
+  scf::YieldOp::create(other, loc, tile);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value changed = change();
+  scf::YieldOp::create(b, loc, changed);
+  return branch.getResult(0);
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,24 +199,13 @@ LogicalResult KernelLowering::convert(FinishOp op) {
                     [&](Scalars &s, ValueRange x, auto &yield) {
                       yield.push_back(isEmpty(s, x[0]));
                     });
-  Value some =
-      frag::AnyOp::create(b, loc, b.getI1Type(), empty, frag::VoteScope::Warp,
-                          IntegerAttr(), Value());
-  auto branch = scf::IfOp::create(b, loc, TypeRange{o.getType()}, some,
-                                  /*withElseRegion=*/true);
-  OpBuilder other = branch.getElseBodyBuilder();
-  scf::YieldOp::create(other, loc, scaled);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    Value zeroed =
-        map(o.getType(), {scaled, factor}, loc,
-            [&](Scalars &s, ValueRange x, auto &yield) {
-              yield.push_back(s.select(isEmpty(s, x[1]), s.f32(0), x[0]));
-            });
-    scf::YieldOp::create(b, loc, zeroed);
-  }
-  mapping.map(op.getTile(), branch.getResult(0));
+  auto zeroed = [&] {
+    return map(o.getType(), {scaled, factor}, loc,
+               [&](Scalars &s, ValueRange x, auto &yield) {
+                 yield.push_back(s.select(isEmpty(s, x[1]), s.f32(0), x[0]));
+               });
+  };
+  mapping.map(op.getTile(), ifWarpHas(empty, scaled, loc, zeroed));
   mapping.map(op.getRowLse(), factorAndLse[1]);
   return success();
 }

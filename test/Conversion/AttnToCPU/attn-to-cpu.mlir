@@ -1,5 +1,6 @@
 // RUN: attn-opt %s --attn-to-cpu | FileCheck %s
 // RUN: attn-opt %s --attn-to-cpu=vector-bits=512 | FileCheck %s --check-prefix=WIDE
+// RUN: sed 's/attn.row_max %%s, %%m/attn.lazy_max %%s, %%m, %%c by 8/; s/attn.rescale/attn.rescale rare/' %s | attn-opt --attn-to-cpu | FileCheck %s --check-prefix=LAZY
 
 // One item a call: fields from the record, an inert record does nothing, the
 // request from the plan's header, tiles at offsets of the scratch buffer.
@@ -36,6 +37,15 @@
 // WIDE-LABEL: llvm.func @f
 // WIDE: vector.shuffle %{{.*}}, %{{.*}} [0, 1, 2, 3, 4, 5, 6, 7, 16,
 // WIDE-COUNT-6: math.fma %{{.*}} : vector<16xf32>
+
+// The reference of a row stays where the maximum is near.
+// LAZY-LABEL: llvm.func @f
+// LAZY: arith.constant 0x4A800000 : f32
+// LAZY: %[[SMALL:.*]] = arith.cmpf olt
+// LAZY: arith.constant 8.000000e+00 : f32
+// LAZY: %[[NEAR:.*]] = arith.cmpf ole
+// LAZY: %[[KEEP:.*]] = arith.andi %[[SMALL]], %[[NEAR]]
+// LAZY: arith.select %[[KEEP]], %{{.*}}, %{{.*}} : f32
 
 attn.kernel @f(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %lse: !L, %plan: !attn.plan) {
   %log2e = arith.constant 1.44269502 : f32

@@ -1,4 +1,5 @@
 // RUN: attn-opt %s --pipe-to-frag --canonicalize --cse --split-input-file | FileCheck %s
+// RUN: sed 's/attn.row_max %%sm, %%m/attn.lazy_max %%sm, %%m, %%scale by 8/; s/attn.rescale/attn.rescale rare/' %s | attn-opt --pipe-to-frag --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=LAZY
 
 // One visit of each block, the copies of the next one ahead of its products.
 
@@ -68,6 +69,38 @@
 // CHECK: scf.if
 // CHECK: frag.store_vec
 // CHECK: frag.return
+
+// A row keeps its reference where c m is precise and the maximum is near; a warp all of
+// whose rows keep theirs leaves O alone.
+// LAZY-LABEL: frag.kernel @k
+// LAZY-DAG: %[[C:.*]] = frag.param "scale"
+// LAZY-DAG: %[[PRECISE:.*]] = arith.constant 0x4A800000 : f32
+// LAZY-DAG: %[[THRESHOLD:.*]] = arith.constant 8.000000e+00 : f32
+// LAZY-DAG: %[[ONE:.*]] = arith.constant 1.000000e+00 : f32
+// LAZY: scf.for {{.*}} iter_args(%[[O:[a-z0-9]*]] =
+// LAZY: %[[MAX:.*]] = frag.reduce_row max row
+// LAZY: %[[M1:.*]] = frag.map (%[[M:.*]] = %{{.*}} : {{.*}}, %[[X:.*]] = %[[MAX]] : {{.*}}) at (%{{.*}}) ->
+// LAZY: %[[TOP:.*]] = arith.maxnumf %[[M]], %[[X]] : f32
+// LAZY: %[[RISE:.*]] = arith.subf %[[TOP]], %[[M]] : f32
+// LAZY: %[[UNITS:.*]] = arith.mulf %[[RISE]], %[[C]] : f32
+// LAZY: %[[NEAR:.*]] = arith.cmpf ole, %[[UNITS]], %[[THRESHOLD]] : f32
+// LAZY: %[[CM:.*]] = arith.mulf %[[M]], %[[C]] : f32
+// LAZY: %[[SIZE:.*]] = math.absf %[[CM]] : f32
+// LAZY: %[[SMALL:.*]] = arith.cmpf olt, %[[SIZE]], %[[PRECISE]] : f32
+// LAZY: %[[KEEP:.*]] = arith.andi %[[SMALL]], %[[NEAR]] : i1
+// LAZY: arith.select %[[KEEP]], %[[M]], %[[TOP]] : f32
+// LAZY: %[[AL:.*]] = frag.map (%{{.*}} = %{{.*}} : {{.*}}, %{{.*}} = %[[M1]] : {{.*}})
+// LAZY: math.exp2
+// LAZY: frag.pack
+// LAZY: %[[MOVED:.*]] = frag.map (%[[A:.*]] = %[[AL]] : {{.*}}) at (%{{.*}}) -> !frag.vec<32xi1,
+// LAZY-NEXT: arith.cmpf une, %[[A]], %[[ONE]] : f32
+// LAZY: %[[ANY:.*]] = frag.any %[[MOVED]] scope warp
+// LAZY-NEXT: %[[OR:.*]] = scf.if %[[ANY]] -> (!frag.reg<32x64xf32,
+// LAZY-NEXT: frag.map (%{{.*}} = %[[O]] : {{.*}}, %{{.*}} = %[[AL]] : {{.*}})
+// LAZY: arith.mulf
+// LAZY: } else {
+// LAZY-NEXT: scf.yield %[[O]]
+// LAZY: frag.mma "mma.m16n8k16" kn {{.*}} acc %[[OR]]
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %lse: !LSE, %plan: !attn.plan) attributes {schedule = #sched} {
   attn.variant @window {
     %w = attn.param "window" : i32 {default = 1024 : i32}

@@ -64,26 +64,31 @@ attn.kernel @expanded(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %lse: !L, %pl
     // CHECK-NEXT: ^bb0(%[[exact:.*]]: i1):
     // CHECK-NEXT: attn.exact_prefix {{.*}}, %[[exact]] : !attn.rowvec<128xf32>, !attn.rows<128>
     // CHECK: attn.for_kv full frozen descending
-    // CHECK: attn.row_sum %{{.*}}, %{{.*}} scaled %{{.*}} : !attn.tile<128x64xf32>, !attn.rowvec<128xf32> scaled !attn.rowvec<128xf32>
-    // CHECK: } check {
-    // CHECK: attn.check %{{.*}}, %{{.*}}, %{{.*}} limit 64 :
     %sp:3 = attn.speculate : !T, !R, !R {
     ^bb0(%exact: i1):
       %e = attn.exact_prefix %s0#1, %rows, %scale, %kv0, %kv1, %exact : !R, !rows
       %r:3 = attn.for_kv full frozen descending tile_k 64 from %kv0 to %kv1 base %kv0 (%j, %k0) carry (%O = %s0#0 : !T, %m = %s0#1 : !R, %l = %s0#2 : !R) {
         %kt = attn.load_kv %k request %req kv_head %head kv_begin %kvb k0 %k0 kv1 %kv1 : !K -> !attn.tile<64x128xbf16>
         %x = attn.qk %qt, %kt : !attn.tile<128x128xbf16>, !attn.tile<64x128xbf16> -> !S
-        %m1 = attn.row_max %x, %m : !S, !R
+        %m0 = attn.row_max %x, %m : !S, !R
+        // CHECK: attn.lazy_max %{{.*}}, %{{.*}}, %{{.*}} by 8 : !attn.tile<128x64xf32>, !attn.rowvec<128xf32>
+        %m1 = attn.lazy_max %x, %m0, %scale by 8 : !S, !R
         %al = attn.alpha %m, %m1, %scale : !R
         %p = attn.exp exact %x, %m1, %scale : !S, !R
+        // CHECK: attn.row_sum %{{.*}}, %{{.*}} scaled %{{.*}} : !attn.tile<128x64xf32>, !attn.rowvec<128xf32> scaled !attn.rowvec<128xf32>
         %l1 = attn.row_sum %p, %l scaled %al : !S, !R scaled !R
         %pb = attn.pack %p : !S -> !attn.tile<128x64xbf16>
-        %O1 = attn.rescale %O, %al : !T, !R
+        // CHECK: attn.rescale %{{.*}}, %{{.*}} : !attn.tile<128x128xf32>, !attn.rowvec<128xf32>
+        // CHECK: attn.rescale rare %{{.*}}, %{{.*}} : !attn.tile<128x128xf32>, !attn.rowvec<128xf32>
+        %O0 = attn.rescale %O, %al : !T, !R
+        %O1 = attn.rescale rare %O0, %al : !T, !R
         %vt = attn.load_kv %v request %req kv_head %head kv_begin %kvb k0 %k0 kv1 %kv1 : !V -> !attn.tile<64x128xbf16>
         %O2 = attn.pv %pb, %vt, %O1 : !attn.tile<128x64xbf16>, !attn.tile<64x128xbf16>, !T
         attn.yield %O2, %m1, %l1 : !T, !R, !R
       }
       attn.yield %r#0, %r#1, %r#2 : !T, !R, !R
+    // CHECK: } check {
+    // CHECK: attn.check %{{.*}}, %{{.*}}, %{{.*}} limit 64 :
     } check {
     ^bb0(%O: !T, %m: !R, %l: !R):
       %ok = attn.check %O, %l, %rows limit 64 : !T, !R, !rows

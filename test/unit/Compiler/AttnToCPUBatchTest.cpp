@@ -38,6 +38,32 @@ TEST_F(AttnToCPUBatchTest, FrozenAndForcedSidesAgree) {
   }
 }
 
+TEST_F(AttnToCPUBatchTest, LazyReference) {
+  for (const char *schedule :
+       {"softmax=lazy", "softmax=lazy,limit=0", "softmax=lazy,limit=64"}) {
+    SCOPED_TRACE(schedule);
+    Spec spec;
+    spec.variant = causalMask;
+    spec.schedule = schedule;
+    auto compiled = compile(spec);
+    ASSERT_TRUE(compiled);
+    for (int split : {0, 128}) {
+      RunOptions options{"q=90,64,5;kv=500,64,2", 3, split};
+      RunResult result = compiled->run(options);
+      EXPECT_TRUE(result.verdict.ok) << result.verdict.message;
+      // Keys that dwarf the reference of the blocks before them.
+      options.edit = [](workload::Workload &w) {
+        setRow(w.k, 2, 3, 64, 0.0f);
+        setRow(w.k, 2, 3, 1, 1000.0f);
+        setRow(w.k, 2, 200, 64, 3.0f);
+        setRow(w.q, 2, 20, 1, 8.0f);
+      };
+      result = compiled->run(options);
+      EXPECT_TRUE(result.verdict.ok) << result.verdict.message;
+    }
+  }
+}
+
 TEST_F(AttnToCPUBatchTest, SameInputsSameBits) {
   Spec spec;
   spec.variant = windowSoftcapSink;

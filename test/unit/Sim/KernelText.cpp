@@ -60,7 +60,11 @@ std::string visitText(const KernelShape &s, bool partial, bool frozen) {
   }
   if (s.softmax) {
     if (!frozen) {
-      t += "      %m1 = attn.row_max " + score + ", %m : !S, !R\n";
+      t += "      %m1 = attn." +
+           (s.lazy < 0 ? "row_max " + score + ", %m"
+                       : "lazy_max " + score + ", %m, %c by " +
+                             std::to_string(s.lazy)) +
+           " : !S, !R\n";
       t += "      %al = attn.alpha %m, %m1, %c : !R\n";
       t += "      %p = attn.exp exact " + score + ", %m1, %c : !S, !R\n";
       t += "      %l1 = attn.row_sum %p, %l scaled %al : !S, !R scaled !R\n";
@@ -77,7 +81,8 @@ std::string visitText(const KernelShape &s, bool partial, bool frozen) {
   }
   std::string acc = "%O";
   if (s.softmax && !frozen) {
-    t += "      %Or = attn.rescale %O, %al : !Ot, !R\n";
+    t += std::string("      %Or = attn.rescale ") +
+         (s.lazy < 0 ? "" : "rare ") + "%O, %al : !Ot, !R\n";
     acc = "%Or";
   }
   t += "      %O1 = attn.pv " + p + ", %vt, " + acc + " : !P, !Vt, !Ot\n";

@@ -30,6 +30,7 @@ struct KernelShape {
   bool score = false; ///< call the score hook; the scale is not folded
   bool sink = false;
   bool frozen = false; ///< speculate; closed kernels only
+  int32_t lazy = -1;   ///< threshold of a lazy reference; -1: the maximum
   std::string hooks;   ///< body of the variant
   int32_t depth = 2, skew = -1;
   std::string pipe; ///< schedule of several roles; empty: one role, cp.async

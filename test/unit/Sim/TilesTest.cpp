@@ -52,6 +52,28 @@ TEST(TilesTest, MaxIgnoresNan) {
   EXPECT_EQ(r.data[0], 1);
 }
 
+TEST(TilesTest, LazyReferenceMovesOnlyWhereItMust) {
+  float inf = -negInf, nan = std::nanf("");
+  // c = 2, threshold 8: rises of up to 4 are kept.
+  Tile s(9, 2);
+  s.data = {5, 0,      5.001f, 0,     0,       nan, negInf, negInf, 7,
+            0, 2.1e6f, 2.1e6f, 3e38f, 2.9e38f, inf, 0,      nan,    nan};
+  RowVec m(9), r(9);
+  m.data = {1, 1, 1, 1, negInf, 2.0972e6f, 2.9e38f, 0, negInf};
+  lazyMax(s, m, 2.0f, 8, r);
+  EXPECT_EQ(r.data[0], 1);      // a rise of 8 units
+  EXPECT_EQ(r.data[1], 5.001f); // and of more
+  EXPECT_EQ(r.data[2], 1);      // NaN is ignored
+  EXPECT_EQ(r.data[3], 1);      // no visible key
+  EXPECT_EQ(r.data[4], 7);      // the first one
+  EXPECT_EQ(r.data[5], 2.1e6f); // c m is not precise
+  EXPECT_EQ(r.data[6], 3e38f);
+  EXPECT_EQ(r.data[7], inf);
+  EXPECT_EQ(r.data[8], negInf); // still none
+  lazyMax(s, m, 2.0f, 0, r);
+  EXPECT_EQ(r.data[0], 5);
+}
+
 TEST(TilesTest, ExpInAllThreeCases) {
   Tile s(3, 2), p(3, 2);
   s.data = {negInf, negInf, 1, 2, 1e30f, negInf};

@@ -107,6 +107,10 @@ TEST_F(Overrides, EveryAttentionField) {
   EXPECT_TRUE(apply("p_type=bf16").getPType().isBF16());
   EXPECT_TRUE(apply("p_type=f32").getPType().isF32());
   EXPECT_EQ(apply("softmax=lazy").getSoftmax(), SoftmaxKind::Lazy);
+  // Its threshold follows, unless it is named.
+  EXPECT_EQ(apply("softmax=lazy").getLimit(), 8);
+  EXPECT_EQ(apply("limit=3,softmax=lazy").getLimit(), 3);
+  EXPECT_EQ(apply("softmax=exact").getLimit(), 64);
 }
 
 TEST_F(Overrides, EveryPipeField) {
@@ -245,6 +249,9 @@ TEST_F(Overrides, ShareOfExponentials) {
                 .find("frozen reference, 7 of 16 exponentials on the FMA pipe"),
             std::string::npos);
   // Without a frozen loop there is nothing to share out.
+  EXPECT_NE(describeSchedule(facts, applyOverrides(s, "softmax=lazy", error), 0)
+                .find("keys, lazy reference up to 2^8, "),
+            std::string::npos);
   EXPECT_EQ(applyOverrides(s, "softmax=exact", error).getExp2Fma(), 0);
   EXPECT_EQ(applyOverrides(s, "exp2_fma=3", error).getExp2Fma(), 3);
   // Its products take an SM80 longer than the MUFU.
@@ -431,7 +438,15 @@ TEST_F(Overrides, Limits) {
 TEST_F(Overrides, Refusals) {
   EXPECT_EQ(refusal("pack=2"),
             "pack is 2 but must be 1 or the group of 4 heads");
-  EXPECT_EQ(refusal("softmax=lazy"), "softmax = lazy is not built");
+  EXPECT_EQ(refusal("softmax=lazy,limit=65"),
+            "limit is 65 but softmax = lazy in bf16 takes at most 64");
+  EXPECT_EQ(refusal("softmax=lazy,limit=65", "cpu"),
+            "limit is 65 but softmax = lazy in f32 takes at most 64");
+  // Weights of f16 end below 2^16.
+  EXPECT_EQ(refusal("softmax=lazy,p_type=f16,limit=16"),
+            "limit is 16 but softmax = lazy in f16 takes at most 15");
+  EXPECT_EQ(refusal("softmax=lazy,exp2_fma=4"),
+            "exp2_fma = 4 needs softmax = frozen but softmax is lazy");
   EXPECT_EQ(refusal("v_tail=zero_rows"),
             "v_tail = zero_rows is not built for sm_80 (built: zero_fill)");
   EXPECT_EQ(refusal("epilogue=quad_transpose", "cpu"),
@@ -471,6 +486,8 @@ TEST_F(Overrides, Refusals) {
   facts.normaliser = Normaliser::None;
   EXPECT_EQ(refusal("fold_scale=true"),
             "fold_scale needs normaliser softmax but the variant has none");
+  EXPECT_EQ(refusal("softmax=lazy", "cpu"),
+            "softmax = lazy needs normaliser softmax but the variant has none");
   EXPECT_EQ(refusal("softmax=frozen", "cpu"),
             "softmax = frozen needs normaliser softmax but the variant has "
             "none");

@@ -278,6 +278,10 @@ LogicalResult RowMaxOp::verify() {
   return sameRows(*this, "tile", getTile().getType(), "row vector", getType());
 }
 
+LogicalResult LazyMaxOp::verify() {
+  return sameRows(*this, "tile", getTile().getType(), "row vector", getType());
+}
+
 LogicalResult ExpOp::verify() {
   return sameRows(*this, "tile", getType(), "row vector", getM().getType());
 }

@@ -7,6 +7,11 @@
 //       %al = alpha %m, %m1, %c           %l1 = row_sum %p, %l scaled %al
 //       %O1 = pv (pack %p), %v, (rescale %O, %al)
 //
+// With softmax = lazy the reference moves only where it must, and alpha is 1 in a
+// row that keeps it:
+//
+//   %m1 = lazy_max %x, %m, %c by limit    %O1 = pv .., (rescale rare %O, %al)
+//
 // With softmax = frozen the loops move into `speculate`; a full loop becomes
 // `exact_prefix`, a loop with the maximum over that many blocks in visiting
 // order, and a loop whose reference stays frozen:
@@ -116,13 +121,16 @@ void Expander::expandStep(StateStepOp op) {
     parts[op.getResult()] = {product(p, o), m, l1};
     return retire(op);
   }
-  Value m1 = RowMaxOp::create(builder, loc, vec, s, m);
+  bool lazy = schedule.getSoftmax() == SoftmaxKind::Lazy;
+  Value m1 = lazy ? Value(LazyMaxOp::create(builder, loc, vec, s, m, c,
+                                            schedule.getLimit()))
+                  : Value(RowMaxOp::create(builder, loc, vec, s, m));
   Value alpha = AlphaOp::create(builder, loc, vec, m, m1, c);
   Value p =
       ExpOp::create(builder, loc, s.getType(), s, m1, c, Reference::Exact);
   Value l1 = RowSumOp::create(builder, loc, vec, p, l, alpha);
   Value weights = packed(p); // before the rescale, as the hardware issues them
-  Value scaled = RescaleOp::create(builder, loc, o.getType(), o, alpha);
+  Value scaled = RescaleOp::create(builder, loc, o.getType(), o, alpha, lazy);
   Value o1 = PVOp::create(builder, loc, o.getType(), weights, value, scaled);
   parts[op.getResult()] = {o1, m1, l1};
   retire(op);
@@ -339,10 +347,6 @@ struct ExpandSoftmax : public attn::impl::AttnExpandSoftmaxBase<ExpandSoftmax> {
     ScheduleAttr schedule = kernel.getScheduleAttr();
     if (!schedule) {
       kernel.emitOpError() << "has no schedule";
-      return signalPassFailure();
-    }
-    if (schedule.getSoftmax() == SoftmaxKind::Lazy) {
-      kernel.emitOpError() << "softmax = lazy is not built";
       return signalPassFailure();
     }
     SmallVector<ForWorkOp> works(kernel.getBody().getOps<ForWorkOp>());

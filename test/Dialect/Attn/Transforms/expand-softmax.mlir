@@ -1,4 +1,5 @@
 // RUN: attn-opt %s --attn-expand-softmax | FileCheck %s --implicit-check-not=!attn.state
+// RUN: sed 's/softmax = exact, limit = 64/softmax = lazy, limit = 8/' %s | attn-opt --attn-expand-softmax | FileCheck %s --check-prefix=LAZY --implicit-check-not=attn.row_max --implicit-check-not=attn.speculate
 
 !Q = !attn.tensor<query, bf16, heads = 2, dim = 64, ragged>
 !K = !attn.tensor<key, bf16, heads = 2, dim = 64, ragged>
@@ -14,6 +15,18 @@
 #sched = #attn.schedule<tile_q = 64, tile_k = 32, pack = 1, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct", pipe = unit>
 
 // Each step takes the maximum, then rescales what was summed by the old one.
+
+// The schedule's limit is the threshold of a lazy reference; all else is as it was.
+
+// LAZY-LABEL: attn.kernel @exact(
+// LAZY-COUNT-2: attn.for_kv
+// LAZY:           %[[M1:.*]] = attn.lazy_max %[[S:.*]], %[[M:.*]], %[[C:.*]] by 8 :
+// LAZY-NEXT:      %[[A:.*]] = attn.alpha %[[M]], %[[M1]], %[[C]]
+// LAZY-NEXT:      %[[P:.*]] = attn.exp exact %[[S]], %[[M1]], %[[C]]
+// LAZY-NEXT:      attn.row_sum %[[P]], %{{.*}} scaled %[[A]]
+// LAZY-NEXT:      %[[PB:.*]] = attn.pack %[[P]]
+// LAZY-NEXT:      %[[OR:.*]] = attn.rescale rare %{{.*}}, %[[A]]
+// LAZY-NEXT:      attn.pv %[[PB]], %{{.*}}, %[[OR]]
 
 // CHECK-LABEL: attn.kernel @exact(
 // CHECK-SAME:    %[[C:[a-z_0-9]*]]: f32
