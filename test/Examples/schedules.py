@@ -20,11 +20,12 @@ import sys
 from pathlib import Path
 
 KINDS = ["random", "adversarial", "rr"]
+ROLES = ["softmax=frozen,redo=visit"]  # with roles only
 CHOICES = ["softmax=frozen", "softmax=lazy", "softmax=exact"]
 # (example, what is tried) -> what the compiler says
-REFUSED = {("sigmoid", f"softmax={kind}"):
+REFUSED = {("sigmoid", f"softmax={kind}{redo}"):
            f"softmax = {kind} needs normaliser softmax but the variant has none"
-           for kind in ("frozen", "lazy")}
+           for kind in ("frozen", "lazy") for redo in ("", ",redo=visit")}
 # name, arguments, (lengths, factor of the scores)
 WHOLE = ("whole", [], [("q=5,0,1,40,3;kv=9,3,130,70,0", 0), ("q=40;kv=300", 4)])
 SPLIT = ("split", ["--split=64"], [("q=5,0,40;kv=130,3,300", 0), ("q=40;kv=300", 4)])
@@ -47,9 +48,9 @@ def run(example, target, choice, arguments, batches, seeds):
     return right, done.stdout + done.stderr
 
 
-def ways(seeds, forced):
+def ways(target, seeds, forced):
     """choice, name, arguments, batches, schedules of the simulator"""
-    for choice in CHOICES:
+    for choice in CHOICES + ROLES * (target == "sm_90a"):
         for way in (WHOLE, SPLIT):
             yield (choice, *way, seeds)
     if forced:
@@ -66,7 +67,7 @@ def main():
     options = parser.parse_args()
     runs = wrong = 0
     for example in options.examples:
-        for choice, name, arguments, batches, seeds in ways(options.seeds, options.forced):
+        for choice, name, arguments, batches, seeds in ways(options.target, options.seeds, options.forced):
             refusal = REFUSED.get((example.stem, choice))
             right, output = run(example, options.target, choice, arguments, batches, seeds)
             if refusal:

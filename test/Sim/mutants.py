@@ -64,6 +64,8 @@ def kernels(inputs, examples):
     roles = [f"{inputs}/prefill-sm90.mlir", "--target=sm_90a", "--kv-heads=1", "--seeds=3"]
     yield ("lowered for sm_90a", roles,
            ["q=1,1,1;kv=9,9,9", "q=32,5;kv=159,0", "q=40;kv=400", "q=130;kv=256"], [0, 0, 4, 0])
+    yield ("roles, redo of a visit", [*roles, "--schedule=redo=visit"],
+           ["q=1,1,1;kv=9,9,9", "q=40;kv=700", "q=40;kv=700", "q=130;kv=256"], [0, 0, 4, 0])
     # Q in registers, and as it is by default where it stays in shared memory.
     held = "--schedule=roles=all:8,tile_k=64,atoms.qk=mma.m16n8k16"
     default = ["--target=sm_80", "--kv-heads=1", "--seeds=3"]

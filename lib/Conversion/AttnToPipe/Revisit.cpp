@@ -46,7 +46,7 @@ namespace {
 class Revisiter {
 public:
   Revisiter(VisitLoop exact, VisitLoop frozen, CheckOp check)
-      : exact(exact), frozen(frozen), check(check),
+      : exact(exact), frozen(frozen), verdict(check),
         descending(frozen.descending), b(frozen.loop),
         loc(frozen.loop.getLoc()), one(frozen.loop.getStep()) {}
   LogicalResult run();
@@ -54,14 +54,15 @@ public:
 private:
   Value near(VisitLoop loop) { return descending ? loop.hi() : loop.lo(); }
   Value far(VisitLoop loop) { return descending ? loop.lo() : loop.hi(); }
-  LogicalResult moveBody(VisitLoop from, Block *to, Value index);
-  LogicalResult buildExact(Value from, Value mid, ValueRange state);
-  LogicalResult buildFrozen(Value mid);
-  LogicalResult closeVisit(Block *body, Value index, ValueRange state);
-  LogicalResult visitAgain(OpBuilder &in, Value index, Value oldSum);
+  LogicalResult check();
+  void moveBody(VisitLoop from, Block *to, Value index);
+  void buildExact(Value from, Value mid, ValueRange state);
+  void buildFrozen(Value mid);
+  void closeVisit(Block *body, Value index);
+  void visitAgain(OpBuilder &in, Value index, Value oldSum);
 
   VisitLoop exact, frozen;
-  CheckOp check;
+  CheckOp verdict; ///< the check at the item's end
   bool descending;
   OpBuilder b;
   Location loc;
@@ -69,62 +70,53 @@ private:
 
   VisitLoop exactRest;         ///< the exact loop of a round
   VisitProducts again, inLoop; ///< of the exact and the frozen visit
+  RowSumOp sum;                ///< of the frozen visit
   scf::WhileOp visits;         ///< the frozen loop of a round
 };
 } // namespace
 
-/// The wait for the tile that the visit's QK reads as K.
-static pipe::WaitOp keyWait(const VisitProducts &products) {
-  pipe::IssueOp issue = products.qk;
-  QKOp qk = *issue.getBody().front().getOps<QKOp>().begin();
-  return qk.getKey().getDefiningOp<pipe::WaitOp>();
-}
-
-template <typename Op> static Op userOf(Value value) {
-  for (Operation *user : value.getUsers())
-    if (auto op = dyn_cast<Op>(user))
-      return op;
-  return {};
+LogicalResult Revisiter::check() {
+  FailureOr<VisitProducts> first = findProducts(exact, "redo of a visit");
+  FailureOr<VisitProducts> second = findProducts(frozen, "redo of a visit");
+  if (failed(first) || failed(second))
+    return failure();
+  again = *first;
+  inLoop = *second;
+  auto sums = frozen.loop.getBody()->getOps<RowSumOp>();
+  if (!llvm::hasSingleElement(sums))
+    return frozen.loop.emitError("redo of a visit needs one sum a visit");
+  sum = *sums.begin();
+  if (!exact.index() || !frozen.index())
+    return frozen.loop.emitError(
+        "redo of a visit needs the numbers of the blocks");
+  return success();
 }
 
 /// Moves a visit's ops; the caller maps what the loop carried.
-LogicalResult Revisiter::moveBody(VisitLoop from, Block *to, Value index) {
+void Revisiter::moveBody(VisitLoop from, Block *to, Value index) {
   Value old = from.index();
-  if (!old)
-    return from.loop.emitError("redo of a visit needs the number of its block");
   old.replaceAllUsesWith(index);
   if (descending)
     old.getDefiningOp()->erase();
   to->getOperations().splice(to->end(), from.loop.getBody()->getOperations());
-  return success();
 }
 
-LogicalResult Revisiter::buildExact(Value from, Value mid, ValueRange state) {
+void Revisiter::buildExact(Value from, Value mid, ValueRange state) {
   auto [rest, index] = createVisits(b, loc, descending, descending ? mid : from,
                                     descending ? from : mid, one, state);
   rest.loop->setAttr(classAttr, exact.loop->getAttr(classAttr));
-  if (failed(moveBody(exact, rest.loop.getBody(), index)))
-    return failure();
+  moveBody(exact, rest.loop.getBody(), index);
   for (auto [old, arg] : llvm::zip_equal(exact.loop.getRegionIterArgs(),
                                          rest.loop.getRegionIterArgs()))
     old.replaceAllUsesWith(arg);
   exactRest = rest;
-  FailureOr<VisitProducts> found = findProducts(rest, "redo of a visit");
-  if (failed(found))
-    return failure();
-  again = *found;
-  return success();
 }
 
 /// The else arm: the visit with the row maximum, from its QK on, in `in`.
-LogicalResult Revisiter::visitAgain(OpBuilder &in, Value index, Value oldSum) {
-  pipe::WaitOp key = keyWait(again), held = keyWait(inLoop);
-  if (!key || !held)
-    return exactRest.loop.emitError(
-        "redo of a visit needs keys from a channel");
+void Revisiter::visitAgain(OpBuilder &in, Value index, Value oldSum) {
   IRMapping map;
   map.map(exactRest.index(), index);
-  map.map(key->getResults(), held->getResults());
+  map.map(again.key->getResults(), inLoop.key->getResults());
   map.map(again.join.getPayload(), inLoop.join.getPayload());
   auto yield = cast<scf::YieldOp>(exactRest.loop.getBody()->getTerminator());
   for (auto [i, arg] : llvm::enumerate(exactRest.loop.getRegionIterArgs())) {
@@ -133,10 +125,9 @@ LogicalResult Revisiter::visitAgain(OpBuilder &in, Value index, Value oldSum) {
     map.map(arg, isSum ? oldSum : exactRest.loop.getResult(i));
   }
   for (Operation &op : exactRest.loop.getBody()->without_terminator()) {
-    auto release = dyn_cast<pipe::ReleaseOp>(op);
-    bool ofKey = release && release.getSlot() == key.getSlot();
-    if (op.hasAttr(visitIndexAttr) || again.isLate(&op) || &op == key ||
-        ofKey || isa<RewriteKVOp, pipe::TakeTurnOp, pipe::PassTurnOp>(op))
+    if (op.hasAttr(visitIndexAttr) || again.isLate(&op) || &op == again.key ||
+        &op == again.keyRelease ||
+        isa<RewriteKVOp, pipe::TakeTurnOp, pipe::PassTurnOp>(op))
       continue;
     in.clone(op, map);
   }
@@ -144,28 +135,19 @@ LogicalResult Revisiter::visitAgain(OpBuilder &in, Value index, Value oldSum) {
   for (Value value : yield.getOperands())
     results.push_back(map.lookupOrDefault(value));
   scf::YieldOp::create(in, loc, results);
-  return success();
 }
 
 /// Behind a frozen visit: is it good, and if not, once more.
-LogicalResult Revisiter::closeVisit(Block *body, Value index,
-                                    ValueRange state) {
+void Revisiter::closeVisit(Block *body, Value index) {
   Operation *end = body->getTerminator();
-  pipe::WaitOp key = keyWait(inLoop);
-  auto release = userOf<pipe::ReleaseOp>(key.getSlot());
-  auto sums = body->getOps<RowSumOp>();
-  if (!release || !llvm::hasSingleElement(sums))
-    return frozen.loop.emitError("redo of a visit needs one sum a visit");
-  RowSumOp sum = *sums.begin();
-
   // In front of the join of PV, so that the vote is over when the visit is.
   b.setInsertionPointAfter(sum);
   Type p = inLoop.pv().getP().getType();
-  int32_t limit = int32_t(check.getLimit());
+  int32_t limit = int32_t(verdict.getLimit());
   if (cast<TileType>(p).getElement().isF16())
     limit = std::min(limit, f16Limit);
   Value good =
-      CheckSumsOp::create(b, loc, sum.getResult(), check.getRows(), limit);
+      CheckSumsOp::create(b, loc, sum.getResult(), verdict.getRows(), limit);
   b.setInsertionPoint(end);
   SmallVector<Value> fast(end->getOperands());
   auto branch = scf::IfOp::create(b, loc, ValueRange(fast).getTypes(), good,
@@ -173,9 +155,8 @@ LogicalResult Revisiter::closeVisit(Block *body, Value index,
   OpBuilder then = branch.getThenBodyBuilder();
   scf::YieldOp::create(then, loc, fast);
   OpBuilder other = branch.getElseBodyBuilder();
-  if (failed(visitAgain(other, index, sum.getL())))
-    return failure();
-  release->moveBefore(end); // the second QK is joined in its arm
+  visitAgain(other, index, sum.getL());
+  inLoop.keyRelease->moveBefore(end); // the second QK is joined in its arm
 
   Value next = descending
                    ? index
@@ -184,11 +165,10 @@ LogicalResult Revisiter::closeVisit(Block *body, Value index,
   llvm::append_range(yields, branch.getResults());
   scf::YieldOp::create(b, loc, yields);
   end->erase();
-  return success();
 }
 
 /// while (h, good, state) { visits are left and good } do { visit }
-LogicalResult Revisiter::buildFrozen(Value mid) {
+void Revisiter::buildFrozen(Value mid) {
   ValueRange state = exactRest.loop.getResults();
   Value yes = arith::ConstantIntOp::create(b, loc, 1, 1);
   SmallVector<Value> inits{mid, yes};
@@ -209,22 +189,19 @@ LogicalResult Revisiter::buildFrozen(Value mid) {
   Value index = body->getArgument(0);
   if (descending)
     index = arith::SubIOp::create(b, loc, index, one);
-  FailureOr<VisitProducts> found = findProducts(frozen, "redo of a visit");
-  if (failed(found) || failed(moveBody(frozen, body, index)))
-    return failure();
-  inLoop = *found;
-  if (!keyWait(inLoop))
-    return frozen.loop.emitError("redo of a visit needs keys from a channel");
+  moveBody(frozen, body, index);
   // What a good visit leaves as it is (m) is the value from outside: so it is seen not
   // to change while the loop runs.
   for (auto [i, old] : llvm::enumerate(frozen.loop.getRegionIterArgs())) {
     bool kept = body->getTerminator()->getOperand(i) == old;
     old.replaceAllUsesWith(kept ? state[i] : Value(body->getArgument(i + 2)));
   }
-  return closeVisit(body, index, state);
+  closeVisit(body, index);
 }
 
 LogicalResult Revisiter::run() {
+  if (failed(check()))
+    return failure();
   Value last = far(frozen);
   SmallVector<Value> inits{near(exact), near(frozen)};
   llvm::append_range(inits, exact.loop.getInitArgs());
@@ -234,10 +211,9 @@ LogicalResult Revisiter::run() {
   auto rounds = scf::WhileOp::create(b, loc, passed, inits);
 
   Block *before = b.createBlock(&rounds.getBefore(), {}, types, locs);
-  if (failed(buildExact(before->getArgument(0), before->getArgument(1),
-                        before->getArguments().drop_front(2))) ||
-      failed(buildFrozen(before->getArgument(1))))
-    return failure();
+  buildExact(before->getArgument(0), before->getArgument(1),
+             before->getArguments().drop_front(2));
+  buildFrozen(before->getArgument(1));
   Value yes = arith::ConstantIntOp::create(b, loc, 1, 1);
   Value bad = arith::XOrIOp::create(b, loc, visits.getResult(1), yes);
   SmallVector<Value> forwarded{visits.getResult(0)};
@@ -279,16 +255,18 @@ struct Revisit : attn::impl::PipeRevisitBase<Revisit> {
       return check ? signalPassFailure() : markAllAnalysesPreserved();
     for (VisitChain &chain : chains)
       for (size_t i = 0; i < chain.loops.size(); ++i) {
-        if (!isFrozen(chain.loops[i]))
+        VisitLoop frozen = chain.loops[i];
+        if (!isFrozen(frozen))
           continue;
-        if (i == 0 || isFrozen(chain.loops[i - 1]) ||
-            chain.loops[i].loop.getInitArgs() !=
-                ValueRange(chain.loops[i - 1].loop.getResults())) {
-          chain.loops[i].loop.emitError(
+        VisitLoop exact = i ? chain.loops[i - 1] : VisitLoop();
+        if (!exact || isFrozen(exact) ||
+            exact.loop->getAttr(classAttr) != frozen.loop->getAttr(classAttr) ||
+            frozen.loop.getInitArgs() != ValueRange(exact.loop.getResults())) {
+          frozen.loop.emitError(
               "redo of a visit needs an exact loop in front of the frozen one");
           return signalPassFailure();
         }
-        if (failed(Revisiter(chain.loops[i - 1], chain.loops[i], check).run()))
+        if (failed(Revisiter(exact, frozen, check).run()))
           return signalPassFailure();
       }
   }

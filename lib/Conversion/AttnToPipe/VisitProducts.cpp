@@ -10,12 +10,21 @@
 using namespace mlir;
 using namespace attn;
 
+static pipe::ReleaseOp releaseOf(pipe::WaitOp wait) {
+  for (Operation *user : wait.getSlot().getUsers())
+    if (auto release = dyn_cast<pipe::ReleaseOp>(user))
+      return release;
+  return {};
+}
+
 FailureOr<VisitProducts> attn::findProducts(VisitLoop loop, StringRef who) {
   VisitProducts found;
   for (pipe::IssueOp issue : loop.loop.getBody()->getOps<pipe::IssueOp>())
     for (Operation &op : issue.getBody().front()) {
-      if (isa<QKOp>(op))
+      if (auto qk = dyn_cast<QKOp>(op)) {
         found.qk = issue;
+        found.key = qk.getKey().getDefiningOp<pipe::WaitOp>();
+      }
       if (isa<PVOp>(op))
         found.issue = issue;
     }
@@ -24,13 +33,13 @@ FailureOr<VisitProducts> attn::findProducts(VisitLoop loop, StringRef who) {
       found.join = dyn_cast<pipe::JoinOp>(user);
     found.wait = found.pv().getValue().getDefiningOp<pipe::WaitOp>();
   }
-  if (found.wait)
+  if (found.key)
+    found.keyRelease = releaseOf(found.key);
+  if (found.wait) {
     found.rewrite = dyn_cast_or_null<RewriteKVOp>(rewriteOf(found.wait));
-  if (found.wait)
-    for (Operation *user : found.wait.getSlot().getUsers())
-      if (auto release = dyn_cast<pipe::ReleaseOp>(user))
-        found.release = release;
-  if (!found.qk || !found.join || !found.release)
+    found.release = releaseOf(found.wait);
+  }
+  if (!found.keyRelease || !found.join || !found.release)
     return loop.loop.emitError()
            << who << " needs products of an agent on tiles from channels";
   return found;

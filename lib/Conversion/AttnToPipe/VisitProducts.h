@@ -1,9 +1,10 @@
 //===- VisitProducts.h - the two products of a visit ----------- -*- C++ -*-===//
 //
+//   %x, %k = wait k                          key
 //   %f = issue { qk }                        qk
 //   %y, %v = wait v; [rewrite_kv %v]         wait, rewrite
 //   %g = issue { pv }                        issue
-//   ...
+//   ...; release %k                          keyRelease
 //   %o, %d = join %g; release %v done %d     join, release
 //
 // Invariant: what is found stands in the body of the visit's loop.
@@ -16,9 +17,11 @@
 
 namespace attn {
 
-/// The first product's issue; of the second all that goes with it, from the wait
-/// for V to its release.
+/// The first product's issue and its K; of the second all that goes with it, from the
+/// wait for V to its release.
 struct VisitProducts {
+  pipe::WaitOp key;
+  pipe::ReleaseOp keyRelease;
   pipe::IssueOp qk, issue;
   pipe::WaitOp wait;
   RewriteKVOp rewrite; ///< of the slot, or null

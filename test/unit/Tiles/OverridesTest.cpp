@@ -144,7 +144,7 @@ TEST_F(Overrides, Mistakes) {
   EXPECT_EQ(failure("tile_k"), "schedule override 'tile_k' is not field=value");
   EXPECT_EQ(failure("tile=3"),
             "unknown schedule field 'tile' (fields: tile_q, tile_k, pack, "
-            "kv_order, softmax, limit, exp2_fma, fold_scale, p_type, v_tail, "
+            "kv_order, softmax, limit, redo, exp2_fma, fold_scale, p_type, v_tail, "
             "merge, epilogue, roles, handover, persist, unroll, place.<name>, "
             "agents.<name>, atoms.<name>, channels.<name>, skew.<name>)");
   EXPECT_EQ(failure("tile_q=12x"),
@@ -170,6 +170,8 @@ TEST_F(Overrides, Mistakes) {
   EXPECT_EQ(failure("roles=all:33"),
             "schedule field roles: 'all:33' is not a role: role \"all\" has 33 "
             "warps but needs 1 to 32");
+  EXPECT_EQ(failure("redo=tile"),
+            "schedule field redo: 'tile' is not item or visit");
   EXPECT_EQ(failure("exp2_fma=1/4"),
             "schedule field exp2_fma: '1/4' is not an integer");
   // The attributes' own verifiers.
@@ -187,7 +189,7 @@ TEST_F(Overrides, CpuHasNoPipeFields) {
   ScheduleAttr s = chooseSchedule(facts, target("cpu"));
   EXPECT_FALSE(applyOverrides(s, "channels.k=3", error));
   EXPECT_EQ(error, "unknown schedule field 'channels.k' (fields: tile_q, "
-                   "tile_k, pack, kv_order, softmax, limit, exp2_fma, "
+                   "tile_k, pack, kv_order, softmax, limit, redo, exp2_fma, "
                    "fold_scale, p_type, v_tail, merge, epilogue)");
   EXPECT_TRUE(applyOverrides(s, "tile_k=32", error));
 }
