@@ -45,11 +45,13 @@ static bool check(const Problem &p, const Options &o, Error &error) {
     return fail(error, "costs are %g and %g but must lie in [0, 1e30]",
                 double(p.costQ), double(p.costKv));
   if (!(p.split.row >= 0 && p.split.row <= SplitCost::kNever) ||
-      !(p.split.launch >= 0 && p.split.launch <= SplitCost::kNever))
-    return fail(error,
-                "a split costs %g a row and %g a launch but both must lie "
-                "in [0, 1e30]",
-                double(p.split.row), double(p.split.launch));
+      !(p.split.launch >= 0 && p.split.launch <= SplitCost::kNever) ||
+      !(p.split.dram >= 0 && p.split.dram <= SplitCost::kNever))
+    return fail(
+        error,
+        "a split costs %g a row and %g a launch and DRAM gives %g bytes "
+        "but all must lie in [0, 1e30]",
+        double(p.split.row), double(p.split.launch), double(p.split.dram));
   if (o.workers <= 0)
     return fail(error, "workers is %d but the least is 1", o.workers);
   if (o.enough < 0 || o.enough > o.workers)

@@ -36,10 +36,6 @@ namespace {
 constexpr int32_t kMaxSteps = 1024;
 /// Splits that save less than this share of the time are within the error of costs.
 constexpr double kLeastSaved = 0.005;
-/// Of the SMs, that take all that DRAM gives: at 43 bytes a cycle each (SplitCost.h)
-/// half of an H200's 132 read 5 TB/s, and a stream of reads gets 4.6.
-constexpr double kShareForDram = 0.5;
-
 class Builder {
 public:
   Builder(const Problem &p, const Options &o, const Counts &counts, char *plan,
@@ -468,7 +464,9 @@ private:
     for (int32_t i = 0; i < items; ++i) {
       const Tile &tile = tiles[pieces[waveItems[i].piece].tile];
       if (tilesOf(p, tile.rows.request) * headsOfKv() == 1)
-        return std::max(1.0, enough * kShareForDram);
+        return std::max(1.0,
+                        enough * std::min(1.0, p.split.dram * double(p.costKv) /
+                                                   std::max(p.keyBytes, 1)));
     }
     return enough;
   }

@@ -2,15 +2,18 @@
 //
 //   partial   f32, written by its item and read by the merge kernel
 //   launch    of the merge kernel, where a plan has no merges yet
+//   dram      what it gives: keys that one item alone reads do not come faster to
+//             more workers once all of that is taken
 //
 // In the unit of the specialisation's cost_q and cost_kv: cycles on GPUs, keys
 // on the CPU, whose costs have no other unit.
 //
-// Cycles: an SM moves 43 bytes a cycle to and from the second-level cache (the
-// number of the compiler's cost model, measured on an H200); a second launch in
-// a stream takes 4 us, 7000 cycles at 1.755 GHz.  Keys: a key of a tile takes
-// about 0.2 us (64 rows at 180 GFLOP/s a thread and head dim 128), a row of a
-// partial a sixteenth of that at 40 GB/s, the threads' second start 5 us.
+// Cycles, on an H200: an SM moves 43 bytes a cycle to and from the second-level
+// cache (the number of the compiler's cost model), a stream of reads gets 4.6 TB/s
+// of DRAM, 20 bytes a cycle for each of 132 SMs at 1.755 GHz, and a second launch
+// in a stream takes 4 us, 7000 cycles.  Keys: one of a tile of 64 rows at head dim
+// 128 takes 0.2 us (180 GFLOP/s a thread), a row of a partial a sixteenth of that
+// at 40 GB/s, the threads' second start 6 us, and DRAM gives a thread 10 GB/s.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_PLAN_SPLITCOST_H
@@ -26,11 +29,12 @@ struct SplitCost {
 
   float row = 0;         ///< of a partial, moved once
   float launch = kNever; ///< of the merge kernel
+  float dram = kNever;   ///< bytes for each processor in a unit of cost
 
   static SplitCost cycles(int32_t dimV) {
-    return {float(dimV + 1) * 4.0f / 43.0f, 7000.0f};
+    return {float(dimV + 1) * 4.0f / 43.0f, 7000.0f, 20.0f};
   }
-  static SplitCost keys() { return {1.0f / 16.0f, 32.0f}; }
+  static SplitCost keys() { return {1.0f / 16.0f, 32.0f, 2000.0f}; }
 };
 
 } // namespace attn::plan

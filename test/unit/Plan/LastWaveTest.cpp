@@ -289,6 +289,7 @@ TEST(LastWave, IsNotCutWhereAFewWorkersAreEnough) {
   // 144 requests of decode, whose keys come from DRAM: the last 12 alone would
   // not read at its speed, the last 68 of 200 would.
   Harness h = prefill(128, 16384, 8);
+  h.problem.costKv = 12; // 43 bytes a cycle, of which DRAM gives 20
   h.options.l2Bytes = 0;
   for (auto [batch, cut] : {std::pair(18, true), {25, false}, {33, false}}) {
     h.qLens.assign(batch, 1);
@@ -382,6 +383,8 @@ TEST(LastWave, RandomBatches) {
     p.costQ = float(random(0, 4));
     p.costKv = float(random(1, 3));
     p.split = {float(random(0, 2)), float(random(0, 40))};
+    if (random(0, 3) == 0)
+      p.split.dram = float(random(0, 500));
     p.keyBytes = 512;
     h.options.workers = random(2, 12);
     h.options.inTurn = random(0, 2) == 0;

@@ -116,11 +116,13 @@ TEST(Limits, RefusesBadShapes) {
   h.problem.costQ = NAN;
   EXPECT_FALSE(h.run());
   h = simple();
-  h.problem.split = {-2, 3};
-  expectError(h, "a split costs -2 a row and 3 a launch but both must lie in "
-                 "[0, 1e30]");
-  h.problem.split = {0, NAN};
-  EXPECT_FALSE(h.run());
+  h.problem.split = {-2, 3, 4};
+  expectError(h, "a split costs -2 a row and 3 a launch and DRAM gives 4 bytes "
+                 "but all must lie in [0, 1e30]");
+  for (SplitCost cost : {SplitCost{0, NAN}, {0, 0, -1}, {0, 0, NAN}}) {
+    h.problem.split = cost;
+    EXPECT_FALSE(h.run());
+  }
 }
 
 TEST(Limits, RefusesBadOptions) {
