@@ -95,8 +95,9 @@ int32_t nextBlocks(double fit, int32_t rest, int32_t least) {
 } // namespace
 
 int32_t attn::plan::pourWave(const Levels &levels, const WaveTile *tiles,
-                             int32_t count, int32_t least, int32_t maxSplits,
+                             int32_t count, const WaveLimits &limits,
                              WavePiece *pieces) {
+  int32_t least = limits.least, maxSplits = limits.maxSplits;
   // No more workers than there can be pieces, or their shares would be shorter
   // than the shortest of them.
   int64_t mostPieces = 0;
@@ -108,7 +109,12 @@ int32_t attn::plan::pourWave(const Levels &levels, const WaveTile *tiles,
   }
   for (const Level &level : levels)
     workers += level.workers;
-  auto active = int32_t(std::min<int64_t>(workers, mostPieces));
+  // Nor more than make pieces and merges shortest together: n splits of a tile take
+  // tile / n + n * merge, least at n = sqrt(tile / merge).
+  double best =
+      double(count) * std::max(1.0, std::sqrt(work / count / limits.merge));
+  auto active = int32_t(std::min(
+      std::ceil(best), double(std::min<int64_t>(workers, mostPieces))));
   double end = commonEnd(levels, active, work + active * tiles[0].start);
 
   int32_t made = 0, tile = 0, at = 0, splits = 0;

@@ -83,10 +83,18 @@ struct WavePiece {
   double begin, done; ///< in the schedule
 };
 
+/// How tiles may be cut.
+struct WaveLimits {
+  int32_t least;     ///< blocks of a piece
+  int32_t maxSplits; ///< of a tile
+  double merge; ///< what a split adds to the time after the last piece: one
+                ///< worker merges all of a tile's
+};
+
 /// Cuts `tiles` for the workers of `levels`; at most tiles + workers pieces, worker
 /// by worker, each tile's in order.  Returns how many.
 int32_t pourWave(const Levels &levels, const WaveTile *tiles, int32_t count,
-                 int32_t least, int32_t maxSplits, WavePiece *pieces);
+                 const WaveLimits &limits, WavePiece *pieces);
 
 } // namespace attn::plan
 

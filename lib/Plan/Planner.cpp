@@ -65,7 +65,8 @@ public:
       return false;
     chooseSections();
     sortPieces();
-    if (counts.waveWorkers > 0 && mostToSave() > launchCost())
+    if (counts.waveWorkers > 0 &&
+        mostToSave() > launchCost() + kLeastSaved * allCost / o.workers)
       cutLastWave();
     emit();
     return true;
@@ -346,30 +347,35 @@ private:
       if (given < run.items() || steps <= 0)
         break;
     }
-    double whole = 0;
     if (left == 0 || left > o.workers || steps <= 0 ||
-        (o.inTurn && !loads.even()) || !collectWave(run, given, loads, whole))
+        (o.inTurn && !loads.even()))
       return;
     // As it is, the wave ends as late as its longest item; cut, it takes as long
     // as `enough` workers would for all its work.
+    double whole = endOfWave(run, given, loads);
     double enough = o.enough ? o.enough : o.workers;
-    double stretch = o.workers / waveEnough(int32_t(left), enough);
+    double stretch = o.workers / waveEnough(run, enough);
     auto saved = [&](double end) {
       return whole - loads.least() - (end - loads.least()) * stretch -
              launchCost();
     };
-    if (saved(share) <= kLeastSaved * whole)
+    if (saved(share) <= kLeastSaved * whole || !collectWave(run, given))
       return;
-    int32_t made = pourWave(loads, waveTiles, int32_t(left), kMinSplitTiles,
-                            int32_t(maxSplitsOf(o)), wavePieces);
+    double merge =
+        double(p.split.row) * tiles[pieces[waveItems[0].piece].tile].rowCount;
+    int32_t made =
+        pourWave(loads, waveTiles, int32_t(left),
+                 {kMinSplitTiles, int32_t(maxSplitsOf(o)), merge}, wavePieces);
     double end = std::max(settleWave(made), loads.most());
     Capacity more;
+    int32_t most = 0;
     for (int32_t i = 0; i < left; ++i)
       if (waveItems[i].splits > 1) {
         more.merges += 1;
         more.slots += waveItems[i].splits;
+        most = std::max(most, waveItems[i].splits);
       }
-    double merging = double(p.split.row) * p.tileQ * more.slots / enough;
+    double merging = merge * std::max(double(most), more.slots / enough);
     const Capacity &c = counts.capacity;
     bool fits =
         int64_t(pieceCount) * counts.copies + waveCutCount - left <= c.items &&
@@ -392,14 +398,21 @@ private:
       summary.longestCost = waveLongest;
   }
 
-  /// What lies behind the first `given` items of a run, and when the workers end if
-  /// it stays whole.  False if a part of it is a split already.
-  bool collectWave(Run run, int64_t given, const Levels &loads, double &whole) {
+  /// When the workers end if what lies behind the first `given` items of a run stays
+  /// whole.
+  double endOfWave(Run run, int64_t given, const Levels &loads) const {
     Levels rest(levels + o.workers, loads);
-    int32_t steps = INT32_MAX, count = 0;
-    for (; run.size() > 0; run = runBehind(run), given = 0) {
+    int32_t steps = INT32_MAX;
+    for (; run.size() > 0; run = runBehind(run), given = 0)
       rest.give(pieces[pieceAt(run.begin)].cost, run.items() - given, HUGE_VAL,
                 steps);
+    return rest.most();
+  }
+
+  /// That, to be cut.  False if a part of it is a split already.
+  bool collectWave(Run run, int64_t given) {
+    int32_t count = 0;
+    for (; run.size() > 0; run = runBehind(run), given = 0) {
       for (int64_t i = given; i < run.items(); ++i) {
         WaveItem item = {pieceAt(run.keyOf(i)), run.copyOf(i), 0, 0};
         const Tile &tile = tiles[pieces[item.piece].tile];
@@ -413,7 +426,6 @@ private:
         waveItems[count++] = item;
       }
     }
-    whole = rest.most();
     return true;
   }
 
@@ -458,17 +470,14 @@ private:
     return end;
   }
 
-  /// Of `enough` workers, those that together take all that DRAM gives where a key is
-  /// read by one item alone.
-  double waveEnough(int32_t items, double enough) const {
-    for (int32_t i = 0; i < items; ++i) {
-      const Tile &tile = tiles[pieces[waveItems[i].piece].tile];
-      if (tilesOf(p, tile.rows.request) * headsOfKv() == 1)
-        return std::max(1.0,
-                        enough * std::min(1.0, p.split.dram * double(p.costKv) /
-                                                   std::max(p.keyBytes, 1)));
-    }
-    return enough;
+  /// Of `enough` workers, those that together take all that DRAM gives if no other
+  /// item reads the keys of the wave's longest.
+  double waveEnough(const Run &run, double enough) const {
+    int32_t r = tiles[pieces[pieceAt(run.begin)].tile].rows.request;
+    if (tilesOf(p, r) * headsOfKv() > 1)
+      return enough;
+    double bytes = p.keyBytes / std::max(double(p.costKv), 1e-30); // a unit
+    return std::max(1.0, enough * std::min(1.0, p.split.dram / bytes));
   }
 
   void emit() {

@@ -100,8 +100,9 @@ TEST(PourWave, RandomTilesAreCoveredEvenly) {
     for (WaveTile &tile : tiles)
       tile = {alike ? blocks : random(0, blocks), start, blockCost};
     std::vector<WavePiece> pieces(tiles.size() + workers);
-    int32_t count = pourWave(levels, tiles.data(), int32_t(tiles.size()), least,
-                             most, pieces.data());
+    double merge = random(0, 3) ? 0 : random(1, 100);
+    int32_t count = pourWave(levels, tiles.data(), int32_t(tiles.size()),
+                             {least, most, merge}, pieces.data());
     ASSERT_LE(count, int32_t(pieces.size()));
     double last = 0, work = 0;
     size_t tile = 0;
@@ -131,7 +132,7 @@ TEST(PourWave, RandomTilesAreCoveredEvenly) {
     // Where shares are long and nothing stands in the way, all workers end within a
     // shortest piece and a start of one another.
     bool roomy = work / workers > 3 * (least * blockCost + start) &&
-                 loads.back() == 0 && most == 4095 && alike &&
+                 loads.back() == 0 && most == 4095 && merge == 0 && alike &&
                  blocks > 4 * least;
     if (!roomy)
       continue;
