@@ -169,7 +169,8 @@ int main(int argc, char **argv) {
   app.add_option("--batch", request.batch, "lengths, q=5,1;kv=7,300");
   app.add_option("--split", request.split, "keys of a split (0: for balance)")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--max-splits", request.maxSplits, "splits of a tile at most")
+  app.add_option("--max-splits", request.maxSplits,
+                 "splits of a tile at most (0: many, 1: none)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--workers", request.workers, "CTAs or threads")
       ->check(CLI::PositiveNumber);
