@@ -6,7 +6,8 @@
 //     causal  decode   4096 requests    32768 items    1 section   329.2 us  5dd00e31039fa1b7
 //
 // CPU time of the thread, the best of 60, for 32 / 8 heads, items of 128 x 64 and 132
-// workers, masks included, upload and allocation not.  The last column is a hash of the
+// workers, masks included, upload and allocation not.  `alike` are requests of 4k tokens
+// or, for decode, keys, whose last wave is worth a look.  The last column is a hash of the
 // plan: a change that should only make it faster leaves it as it is.
 //
 //===----------------------------------------------------------------------===//
@@ -55,7 +56,12 @@ static mask::HookProgram maskOf(const std::string &name) {
 
 static void lengths(const std::string &name, std::mt19937 &random, int32_t &q,
                     int32_t &kv) {
-  if (name == "decode") {
+  if (name == "alike") {
+    q = kv = 4096;
+  } else if (name == "alike1") {
+    q = 1;
+    kv = 4096;
+  } else if (name == "decode") {
     kv = 128 + int32_t(random() % 16257);
     q = 1;
   } else if (name == "prefill") {
@@ -88,6 +94,10 @@ static void measure(const char *maskName, const char *kind, int32_t batch) {
   problem.pack = 4;
   problem.tileQ = 128;
   problem.keyBytes = 512;
+  // Cycles of a tile at head dim 128, see lib/Schedule/Cost.cpp.
+  problem.costQ = 28;
+  problem.costKv = 16.75f;
+  problem.split = SplitCost::cycles(128);
   Options options;
   options.workers = 132;
   options.l2Bytes = 60 << 20;
@@ -120,8 +130,13 @@ static void measure(const char *maskName, const char *kind, int32_t batch) {
 }
 
 int main() {
-  for (const char *mask : {"full", "causal", "window"})
+  for (const char *mask : {"full", "causal", "window"}) {
+    for (int32_t batch : {1, 2, 5})
+      measure(mask, "alike", batch);
+    for (int32_t batch : {17, 18, 100, 256})
+      measure(mask, "alike1", batch);
     for (const char *kind : {"decode", "mixed", "prefill"})
       for (int32_t batch : {256, 1024, 4096})
         measure(mask, kind, batch);
+  }
 }

@@ -14,216 +14,28 @@
 // so the pieces beyond one a tile number at most 2 * workers: sum over tiles of
 // (splits - 1) <= sum of keys / split <= (total / costKv) / (L / 2 / costKv).
 //
+// Last wave (LastWave.h): whole items that would end long after an even share are
+// cut so that all workers end together, if that saves more than the splits cost.
+// What it can save at most is read off the end of the list: an item j ends after
+// the share by no more than its cost less 1 / workers of what comes behind it.
+// That is next to nothing where the list ends with many short items.
+//
 //===----------------------------------------------------------------------===//
-#include "attn/Plan/Planner.h"
-#include "Sections.h"
+#include "Capacity.h"
 
 #include "attn/ABI/Version.h"
 
 #include <algorithm>
-#include <climits>
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
-#include <cstring>
+#include <tuple>
 
 namespace attn::plan {
 namespace {
 
-/// The device reads an item's index from the low 30 bits of a work word.
-constexpr int64_t kMaxItems = (int64_t(1) << 30) - 1;
-/// A split below this many tiles of keys costs more than it saves.
-constexpr int64_t kMinSplitTiles = 4;
-
-struct Tile {
-  TileRows rows;
-  int32_t row0, rowCount;
-  int32_t begin, end;     ///< hull, tile-aligned outward, within [0, kvLen)
-  int64_t visible;        ///< keys for the cost
-  int32_t whole0, whole1; ///< keys that every row sees, in whole blocks
-  int32_t firstPiece;
-  int32_t pieces;
-  uint32_t firstSlot; ///< of the first head
-};
-
-struct Piece {
-  int32_t tile;
-  int32_t begin, end;
-  float cost;
-};
-
-bool fail(Error &error, const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  vsnprintf(error.text, sizeof(error.text), format, list);
-  va_end(list);
-  return false;
-}
-
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
-
-bool check(const Problem &p, const Options &o, Error &error) {
-  if (p.batch < 0)
-    return fail(error, "batch is %d but the least is 0", p.batch);
-  if (p.batch > 0 && (!p.qLens || !p.kvLens))
-    return fail(error, "batch is %d but the lengths are missing", p.batch);
-  if (p.heads <= 0 || p.kvHeads <= 0 || p.heads % p.kvHeads != 0)
-    return fail(error, "%d heads are not a multiple of %d kv heads", p.heads,
-                p.kvHeads);
-  if (p.pack != 1 && p.pack != p.heads / p.kvHeads)
-    return fail(error, "pack is %d but only 1 and %d are possible", p.pack,
-                p.heads / p.kvHeads);
-  if (p.tileQ <= 0 || p.tileK <= 0)
-    return fail(error, "tile is %d x %d but both must be at least 1", p.tileQ,
-                p.tileK);
-  if (p.tileQ % p.pack != 0)
-    return fail(error, "tile of %d rows is not a multiple of pack %d", p.tileQ,
-                p.pack);
-  if (!(p.costQ >= 0 && p.costQ <= 1e30f) ||
-      !(p.costKv >= 0 && p.costKv <= 1e30f))
-    return fail(error, "costs are %g and %g but must lie in [0, 1e30]",
-                double(p.costQ), double(p.costKv));
-  if (o.workers <= 0)
-    return fail(error, "workers is %d but the least is 1", o.workers);
-  if (o.splitKeys < 0)
-    return fail(error, "split length is %d keys but the least is 0",
-                o.splitKeys);
-  if (o.maxSplits < 0 || o.maxSplits > ATTN_MAX_SPLITS)
-    return fail(error, "max splits is %d but the most is %d", o.maxSplits,
-                ATTN_MAX_SPLITS);
-  for (int32_t r = 0; r < p.batch; ++r) {
-    int64_t q = p.qLens[r], kv = p.kvLens[r];
-    int64_t q0 = p.qBegins ? p.qBegins[r] : 0;
-    int64_t kv0 = p.kvBegins ? p.kvBegins[r] : 0;
-    if (q < 0 || kv < 0)
-      return fail(error,
-                  "request %d has q_len %ld and kv_len %ld but the least is 0",
-                  r, q, kv);
-    if (q0 < 0 || kv0 < 0)
-      return fail(error,
-                  "request %d begins at q %ld and kv %ld but the least is 0", r,
-                  q0, kv0);
-    if (q * p.pack + p.tileQ > INT32_MAX)
-      return fail(error,
-                  "request %d has %ld packed rows but an item counts to %d", r,
-                  q * p.pack, INT32_MAX - p.tileQ);
-    if (kv + p.tileK > INT32_MAX)
-      return fail(error, "request %d has %ld keys but an item counts to %d", r,
-                  kv, INT32_MAX - p.tileK);
-    if (q0 + q > INT32_MAX || kv0 + kv > INT32_MAX)
-      return fail(
-          error,
-          "request %d ends at q %ld and kv %ld but a record counts to %d", r,
-          q0 + q, kv0 + kv, INT32_MAX);
-  }
-  return true;
-}
-
-int64_t maxSplitsOf(const Options &o) {
-  return o.maxSplits ? o.maxSplits : ATTN_MAX_SPLITS;
-}
-
-/// For what check() has bounded: a quarter of the time of a division of 64 bits, of
-/// which a batch of small requests is full.
-uint32_t ceilDiv32(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
-
-int64_t tilesOf(const Problem &p, int32_t r) {
-  return ceilDiv32(uint32_t(p.qLens[r] * p.pack), p.tileQ);
-}
-
-/// Offsets of the arrays in the plan and in the scratch buffer.
-struct PlanLayout {
-  uint64_t items, merges, requests, bytes;
-  PlanLayout(uint64_t itemCount, uint64_t mergeCount, uint64_t requestCount) {
-    items = sizeof(attn_plan_header);
-    merges = items + itemCount * sizeof(attn_work_item);
-    requests = merges + mergeCount * sizeof(attn_merge_item);
-    bytes = requests + requestCount * sizeof(attn_request_record);
-  }
-};
-
-struct ScratchLayout {
-  uint64_t tiles, pieces, keys, spare, loads, order, firsts, bytes;
-  ScratchLayout(uint64_t tileCount, uint64_t pieceCount, uint64_t requests) {
-    tiles = 0;
-    pieces = roundUp(tileCount * sizeof(Tile), 16);
-    keys = pieces + roundUp(pieceCount * sizeof(Piece), 16);
-    // Both sort requests too, which may be more.
-    uint64_t keyCount = std::max(pieceCount, requests);
-    spare = keys + keyCount * sizeof(uint64_t);
-    loads = spare + roundUp(keyCount * sizeof(uint64_t), 16);
-    order = loads + roundUp(requests * sizeof(RequestLoad), 16);
-    firsts = order + roundUp(requests * sizeof(int32_t), 16);
-    bytes = firsts + roundUp(requests * sizeof(int32_t), 16);
-  }
-};
-
-/// Capacities and how many entries the scratch arrays hold.
-struct Counts {
-  Capacity capacity;
-  int64_t tiles = 0;  ///< entries of the tile array
-  int64_t pieces = 0; ///< entries of the piece array
-  int32_t copies = 1; ///< heads that one tile entry stands for
-};
-
-bool count(const Problem &p, const Options &o, Counts &counts, Error &error) {
-  if (!check(p, o, error))
-    return false;
-  int64_t planHeads = p.heads / p.pack;
-  bool perHead = p.visibility && p.visibility->readsHead;
-  counts.copies = perHead ? 1 : int32_t(planHeads);
-  int64_t entryHeads = perHead ? planHeads : 1;
-  int64_t maxSplits = maxSplitsOf(o);
-
-  // All in units of one head.  No sum or product can overflow: tiles stay below
-  // 2^31 + 2^30 before the loop stops and splits of a tile below 2^12.
-  int64_t tiles = 0, extra = 0, splitTiles = 0;
-  int64_t piece = o.splitKeys ? o.splitKeys : kMinSplitTiles * p.tileK;
-  for (int32_t r = 0; r < p.batch; ++r) {
-    int64_t t = tilesOf(p, r);
-    int64_t n = 1;
-    if (p.kvLens[r] > piece)
-      n = std::min<int64_t>(ceilDiv32(uint32_t(p.kvLens[r]), uint32_t(piece)),
-                            maxSplits);
-    tiles += t;
-    if (n > 1) {
-      splitTiles += t;
-      extra += t * (n - 1);
-    }
-    if (tiles > kMaxItems / planHeads)
-      break;
-  }
-  int64_t allExtra = 0, merges = 0;
-  // The bound for chosen splits is over all heads together (see the top).
-  if (tiles <= kMaxItems / planHeads) {
-    if (o.splitKeys) {
-      allExtra = extra * planHeads;
-      merges = splitTiles * planHeads;
-    } else {
-      allExtra = std::min(extra * planHeads, 2 * int64_t(o.workers));
-      merges = std::min(splitTiles * planHeads, allExtra);
-    }
-  }
-  int64_t items = tiles * planHeads + allExtra;
-  PlanLayout layout(items, merges, p.batch);
-  if (tiles > kMaxItems / planHeads || items > kMaxItems ||
-      layout.bytes > UINT32_MAX)
-    return fail(error, "plan has at least %ld items but a plan holds %lu bytes",
-                std::max(items, tiles * planHeads), uint64_t(UINT32_MAX));
-  Capacity &c = counts.capacity;
-  c.items = uint32_t(items);
-  c.merges = uint32_t(merges);
-  c.slots = uint32_t(allExtra + merges);
-  c.requests = uint32_t(p.batch);
-  c.planBytes = layout.bytes;
-  counts.tiles = tiles * entryHeads;
-  counts.pieces =
-      counts.tiles + (perHead ? allExtra : std::min(extra, allExtra));
-  c.scratchBytes = ScratchLayout(counts.tiles, counts.pieces, p.batch).bytes;
-  return true;
-}
-
+/// The replay of a plan, about 20 ns a step, ends here at most; items stay whole then.
+constexpr int32_t kMaxSteps = 1024;
+/// Splits that save less than this share of the time are within the error of costs.
+constexpr double kLeastSaved = 0.005;
 class Builder {
 public:
   Builder(const Problem &p, const Options &o, const Counts &counts, char *plan,
@@ -231,7 +43,7 @@ public:
       : p(p), o(o), counts(counts), summary(summary), error(error), plan(plan),
         layout(counts.capacity.items, counts.capacity.merges,
                counts.capacity.requests) {
-    ScratchLayout at(counts.tiles, counts.pieces, p.batch);
+    ScratchLayout at(counts.tiles, counts.pieces, p.batch, counts.waveWorkers);
     tiles = reinterpret_cast<Tile *>(scratch + at.tiles);
     pieces = reinterpret_cast<Piece *>(scratch + at.pieces);
     keys = reinterpret_cast<uint64_t *>(scratch + at.keys);
@@ -239,6 +51,12 @@ public:
     loads = reinterpret_cast<RequestLoad *>(scratch + at.loads);
     order = reinterpret_cast<int32_t *>(scratch + at.order);
     firsts = reinterpret_cast<int32_t *>(scratch + at.firsts);
+    uint64_t workers = counts.waveWorkers;
+    levels = reinterpret_cast<Level *>(scratch + at.wave);
+    waveItems = reinterpret_cast<WaveItem *>(levels + 2 * workers);
+    waveTiles = reinterpret_cast<WaveTile *>(waveItems + workers);
+    wavePieces = reinterpret_cast<WavePiece *>(waveTiles + workers);
+    waveCuts = reinterpret_cast<WaveCut *>(wavePieces + 2 * workers);
   }
 
   bool run() {
@@ -247,6 +65,9 @@ public:
       return false;
     chooseSections();
     sortPieces();
+    if (counts.waveWorkers > 0 &&
+        mostToSave() > launchCost() + kLeastSaved * allCost / o.workers)
+      cutLastWave();
     emit();
     return true;
   }
@@ -337,9 +158,12 @@ private:
     if (pieceCount == tile.firstPiece)
       add(index, 0, 0, 0);
     tile.pieces = pieceCount - tile.firstPiece;
-    if (tile.pieces > 1)
+    if (tile.pieces > 1) {
       summary.splitKeys =
           std::max(summary.splitKeys, uint32_t(std::min(length, keysOfTile)));
+      mergeTotal += counts.copies;
+      slotTotal += tile.pieces * counts.copies;
+    }
   }
 
   void add(int32_t tile, int32_t begin, int32_t end, int64_t visible) {
@@ -348,6 +172,7 @@ private:
     pieces[pieceCount] = {tile, begin, end, float(cost)};
     ++pieceCount;
     summary.longestCost = std::max(summary.longestCost, cost);
+    allCost += cost * counts.copies;
   }
 
   bool cutForced() {
@@ -439,6 +264,222 @@ private:
       sortKeys(keys + (s ? listEnds[s - 1] : 0), keys + listEnds[s], spare);
   }
 
+  /// Equal pieces of a section's list, for the heads [copy0, copy1).
+  struct Run {
+    int32_t section;
+    int32_t begin, end, listEnd; ///< in `keys`
+    int32_t copy0, copy1;
+    int32_t size() const { return end - begin; }
+    int32_t copies() const { return copy1 - copy0; }
+    int64_t items() const { return int64_t(size()) * copies(); }
+    int32_t copyOf(int64_t i) const { return copy0 + int32_t(i / size()); }
+    int32_t keyOf(int64_t i) const { return begin + int32_t(i % size()); }
+  };
+
+  /// Empty, in front of the section's list.
+  Run listOf(int32_t section) const {
+    const Section &s = sections[section];
+    bool own = counts.copies == 1;
+    // Sections of one request share the list of the first.
+    int32_t list = section;
+    if (!own && s.rank0 < s.rank1)
+      list = firsts[order[s.rank0]];
+    int32_t begin = list ? listEnds[list - 1] : 0;
+    return {section,
+            begin,
+            begin,
+            listEnds[list],
+            own ? 0 : s.head0 * headsOfKv(),
+            own ? 1 : s.head1 * headsOfKv()};
+  }
+
+  /// Empty behind the last one of all sections.
+  Run runBehind(Run run) const {
+    while (run.end == run.listEnd && run.section + 1 < sectionCount)
+      run = listOf(run.section + 1);
+    run.begin = run.end;
+    while (run.end < run.listEnd &&
+           keys[run.end] >> 32 == keys[run.begin] >> 32)
+      ++run.end;
+    return run;
+  }
+  Run firstRun() const { return runBehind(listOf(0)); }
+
+  int32_t pieceAt(int32_t key) const { return int32_t(uint32_t(keys[key])); }
+
+  double launchCost() const { return mergeTotal ? 0 : double(p.split.launch); }
+
+  /// Workers that take items as they become free end at most so long after an even
+  /// share.
+  double mostToSave() const {
+    double most = 0, behind = 0;
+    for (int32_t s = sectionCount - 1; s >= 0; --s) {
+      Run list = listOf(s);
+      for (int32_t i = list.listEnd - 1; i >= list.begin; --i) {
+        double cost = pieces[pieceAt(i)].cost;
+        most = std::max(most, cost - behind / o.workers);
+        behind += cost * list.copies();
+        if (behind >= summary.longestCost * o.workers)
+          return most;
+      }
+    }
+    return most;
+  }
+
+  /// Replays the list up to its last wave, cuts that, and keeps the splits if they
+  /// pay.
+  void cutLastWave() {
+    // Costs are floats, so their sums are not exact.
+    double share = allCost / o.workers * (1 + 1e-6);
+    int64_t left = int64_t(pieceCount) * counts.copies, given = 0;
+    int32_t steps = kMaxSteps;
+    Levels loads(levels, o.workers);
+    Run run = firstRun();
+    double before = 0; // cost of the items before
+    for (; run.size() > 0; run = runBehind(run)) {
+      double cost = pieces[pieceAt(run.begin)].cost;
+      // Turns and loads agree only while items are alike or the loads are even.
+      if (o.inTurn && !loads.even() && cost != before)
+        return;
+      before = cost;
+      given = loads.give(cost, run.items(), share, steps);
+      left -= given;
+      if (given < run.items() || steps <= 0)
+        break;
+    }
+    if (left == 0 || left > o.workers || steps <= 0 ||
+        (o.inTurn && !loads.even()))
+      return;
+    // As it is, the wave ends as late as its longest item; cut, it takes as long
+    // as `enough` workers would for all its work.
+    double whole = endOfWave(run, given, loads);
+    double enough = o.enough ? o.enough : o.workers;
+    double stretch = o.workers / waveEnough(run, enough);
+    auto saved = [&](double end) {
+      return whole - loads.least() - (end - loads.least()) * stretch -
+             launchCost();
+    };
+    if (saved(share) <= kLeastSaved * whole || !collectWave(run, given))
+      return;
+    double merge =
+        double(p.split.row) * tiles[pieces[waveItems[0].piece].tile].rowCount;
+    int32_t made =
+        pourWave(loads, waveTiles, int32_t(left),
+                 {kMinSplitTiles, int32_t(maxSplitsOf(o)), merge}, wavePieces);
+    double end = std::max(settleWave(made), loads.most());
+    Capacity more;
+    int32_t most = 0;
+    for (int32_t i = 0; i < left; ++i)
+      if (waveItems[i].splits > 1) {
+        more.merges += 1;
+        more.slots += waveItems[i].splits;
+        most = std::max(most, waveItems[i].splits);
+      }
+    double merging = merge * std::max(double(most), more.slots / enough);
+    const Capacity &c = counts.capacity;
+    bool fits =
+        int64_t(pieceCount) * counts.copies + waveCutCount - left <= c.items &&
+        mergeTotal + more.merges <= c.merges &&
+        slotTotal + more.slots <= c.slots;
+    if (!fits || saved(end) - merging <= kLeastSaved * whole)
+      return;
+    waveItemCount = int32_t(left);
+    std::sort(waveCuts, waveCuts + waveCutCount,
+              [](const WaveCut &a, const WaveCut &b) {
+                return std::tie(a.at, a.done, a.item, a.split) <
+                       std::tie(b.at, b.done, b.item, b.split);
+              });
+    for (int32_t i = 0; i < waveCutCount; ++i)
+      if (waveItems[waveCuts[i].item].splits > 1)
+        summary.splitKeys = std::max(
+            summary.splitKeys, uint32_t(waveCuts[i].end - waveCuts[i].begin));
+    // Otherwise the longest item is the first of all.
+    if (left == int64_t(pieceCount) * counts.copies)
+      summary.longestCost = waveLongest;
+  }
+
+  /// When the workers end if what lies behind the first `given` items of a run stays
+  /// whole.
+  double endOfWave(Run run, int64_t given, const Levels &loads) const {
+    Levels rest(levels + o.workers, loads);
+    int32_t steps = INT32_MAX;
+    for (; run.size() > 0; run = runBehind(run), given = 0)
+      rest.give(pieces[pieceAt(run.begin)].cost, run.items() - given, HUGE_VAL,
+                steps);
+    return rest.most();
+  }
+
+  /// That, to be cut.  False if a part of it is a split already.
+  bool collectWave(Run run, int64_t given) {
+    int32_t count = 0;
+    for (; run.size() > 0; run = runBehind(run), given = 0) {
+      for (int64_t i = given; i < run.items(); ++i) {
+        WaveItem item = {pieceAt(run.keyOf(i)), run.copyOf(i), 0, 0};
+        const Tile &tile = tiles[pieces[item.piece].tile];
+        if (tile.pieces > 1)
+          return false;
+        auto blocks = int32_t(ceilDiv(int64_t(tile.end) - tile.begin, p.tileK));
+        double cost = double(p.costKv) * double(tile.visible);
+        waveTiles[count] = {
+            blocks, rowCost(tile.rowCount) + p.split.row * tile.rowCount,
+            blocks ? cost / blocks : 0};
+        waveItems[count++] = item;
+      }
+    }
+    return true;
+  }
+
+  /// From blocks to keys and from the tile's mean cost to that of the split; splits
+  /// that see nothing are dropped.  Returns when the last one ends.
+  double settleWave(int32_t made) {
+    double end = 0, at = 0;
+    int32_t turns = 0; // of the worker
+    for (int32_t i = 0; i < made; ++i) {
+      const WavePiece &part = wavePieces[i];
+      if (i == 0 || part.worker != wavePieces[i - 1].worker) {
+        at = part.begin;
+        turns = 0;
+      }
+      // Its third would be another worker's turn.
+      if (++turns > 2 && o.inTurn)
+        return HUGE_VAL;
+      WaveItem &item = waveItems[part.tile];
+      const Tile &tile = tiles[pieces[item.piece].tile];
+      bool all = part.end - part.first == waveTiles[part.tile].blocks;
+      bool last = part.end == waveTiles[part.tile].blocks;
+      Hull hull{tile.begin + part.first * p.tileK,
+                last ? tile.end : tile.begin + part.end * p.tileK};
+      WaveCut cut = {part.tile, hull.begin, hull.end, item.splits, at, at};
+      int64_t visible = tile.visible;
+      if (!all) {
+        visible = look(tile, hull);
+        if (visible == 0 && hull.begin >= hull.end) {
+          if (!last || item.splits > 0)
+            continue;
+          cut.begin = cut.end = 0;
+        }
+      }
+      double cost = rowCost(tile.rowCount) + double(p.costKv) * double(visible);
+      waveLongest = std::max(waveLongest, cost);
+      at += cost + (all ? 0 : double(p.split.row) * tile.rowCount);
+      cut.done = at;
+      waveCuts[waveCutCount++] = cut;
+      ++item.splits;
+      end = std::max(end, at);
+    }
+    return end;
+  }
+
+  /// Of `enough` workers, those that together take all that DRAM gives if no other
+  /// item reads the keys of the wave's longest.
+  double waveEnough(const Run &run, double enough) const {
+    int32_t r = tiles[pieces[pieceAt(run.begin)].tile].rows.request;
+    if (tilesOf(p, r) * headsOfKv() > 1)
+      return enough;
+    double bytes = p.keyBytes / std::max(double(p.costKv), 1e-30); // a unit
+    return std::max(1.0, enough * std::min(1.0, p.split.dram / bytes));
+  }
+
   void emit() {
     auto *header = reinterpret_cast<attn_plan_header *>(plan);
     auto *items = reinterpret_cast<attn_work_item *>(plan + layout.items);
@@ -460,16 +501,11 @@ private:
       }
     }
     attn_work_item *next = items;
-    for (int32_t s = 0; s < sectionCount; ++s) {
-      bool own = counts.copies == 1;
-      // Sections of one request share the list of the first.
-      int32_t list = s;
-      if (!own && sections[s].rank0 < sections[s].rank1)
-        list = firsts[order[sections[s].rank0]];
-      next = emitSection(list ? listEnds[list - 1] : 0, listEnds[list],
-                         own ? 0 : sections[s].head0 * headsOfKv(),
-                         own ? 1 : sections[s].head1 * headsOfKv(), next);
-    }
+    for (Run run = firstRun(); run.size() > 0; run = runBehind(run))
+      next = emitRun(run, next);
+    // The last wave replaces the items that it is made of.
+    if (waveItemCount > 0)
+      next = emitWave(next - waveItemCount, mergeCount, slotCount);
     uint32_t itemCount = uint32_t(next - items);
     for (int32_t r = 0; r < p.batch; ++r)
       requests[r] = {p.qBegins ? p.qBegins[r] : 0, p.qLens[r],
@@ -497,22 +533,51 @@ private:
     summary.slots = slotCount;
   }
 
-  /// The items of keys [begin, end) for the heads [copy0, copy1).  Pieces of one
-  /// cost come head by head: items that run at the same time then read the same
-  /// keys, and nothing is lost in balance.
-  attn_work_item *emitSection(int32_t begin, int32_t end, int32_t copy0,
-                              int32_t copy1, attn_work_item *next) const {
-    for (int32_t run = begin; run < end;) {
-      int32_t stop = run + 1;
-      while (stop < end && keys[stop] >> 32 == keys[run] >> 32)
-        ++stop;
-      // As many heads at once as follow each other for one piece.
-      int32_t together = stop - run == 1 ? copy1 - copy0 : 1;
-      for (int32_t copy = copy0; copy < copy1; copy += together)
-        for (int32_t i = run; i < stop; ++i)
-          next = emitPiece(int32_t(uint32_t(keys[i])), copy, copy + together,
-                           next);
-      run = stop;
+  /// Pieces of one cost come head by head: items that run at the same time then
+  /// read the same keys, and nothing is lost in balance.
+  attn_work_item *emitRun(const Run &run, attn_work_item *next) const {
+    // As many heads at once as follow each other for one piece.
+    int32_t together = run.size() == 1 ? run.copies() : 1;
+    for (int32_t copy = run.copy0; copy < run.copy1; copy += together)
+      for (int32_t i = run.begin; i < run.end; ++i)
+        next = emitPiece(pieceAt(i), copy, copy + together, next);
+    return next;
+  }
+
+  /// The splits of the last wave in the order of its schedule, and their merges.
+  attn_work_item *emitWave(attn_work_item *next, uint32_t &mergeCount,
+                           uint32_t &slotCount) const {
+    auto *merges = reinterpret_cast<attn_merge_item *>(plan + layout.merges);
+    for (int32_t i = 0; i < waveItemCount; ++i) {
+      WaveItem &item = waveItems[i];
+      item.firstSlot = slotCount;
+      if (item.splits < 2)
+        continue;
+      const Tile &tile = tiles[pieces[item.piece].tile];
+      merges[mergeCount++] = {tile.rows.request,
+                              headOf(tile, item.copy),
+                              tile.row0,
+                              tile.rowCount,
+                              int32_t(slotCount),
+                              item.splits,
+                              {0, 0}};
+      slotCount += item.splits;
+    }
+    for (int32_t i = 0; i < waveCutCount; ++i) {
+      const WaveCut &cut = waveCuts[i];
+      const WaveItem &item = waveItems[cut.item];
+      Piece piece = pieces[item.piece];
+      piece.begin = cut.begin;
+      piece.end = cut.end;
+      const Tile &tile = tiles[piece.tile];
+      *next++ = {tile.rows.request,
+                 headOf(tile, item.copy),
+                 tile.row0,
+                 tile.rowCount,
+                 piece.begin,
+                 piece.end,
+                 item.splits < 2 ? -1 : int32_t(item.firstSlot + cut.split),
+                 ATTN_ITEM_FLAGS(bodyOf(tile, piece), cut.split, item.splits)};
     }
     return next;
   }
@@ -576,8 +641,18 @@ private:
   RequestLoad *loads;
   int32_t *order;  ///< of the requests, by their longest item
   int32_t *firsts; ///< first section of each request
+  Level *levels;   ///< two a worker
+  WaveItem *waveItems;
+  WaveTile *waveTiles;
+  WavePiece *wavePieces;
+  WaveCut *waveCuts;
   int32_t tileCount = 0;
   int32_t pieceCount = 0;
+  uint32_t mergeTotal = 0, slotTotal = 0; ///< of splits for balance
+  int32_t waveItemCount = 0;              ///< 0: the last wave is as it was
+  int32_t waveCutCount = 0;
+  double waveLongest = 0;
+  double allCost = 0;     ///< of the pieces, over all heads
   double sharedBytes = 0; ///< of the loads
   int32_t sectionCount = 1;
   Section sections[kMaxSections];
@@ -585,15 +660,6 @@ private:
 };
 
 } // namespace
-
-bool capacity(const Problem &problem, const Options &options, Capacity &result,
-              Error &error) {
-  Counts counts;
-  if (!count(problem, options, counts, error))
-    return false;
-  result = counts.capacity;
-  return true;
-}
 
 bool build(const Problem &problem, const Options &options, void *plan,
            uint64_t planBytes, void *scratch, uint64_t scratchBytes,

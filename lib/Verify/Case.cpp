@@ -51,8 +51,7 @@ LogicalResult attn::makeCase(KernelOp kernel, const VerifyOptions &options,
     desc.defaultScale = options.scale;
   if (!workload::Workload::make(desc, options.batch, inputs, out.workload,
                                 error) ||
-      !out.launch.make(out.workload, out.kernel, out.spec, options.splitKeys,
-                       options.ctas, error))
+      !out.launch.make(out.workload, out.kernel, out.spec, options, error))
     return kernel.emitError(error);
   // A visit takes some ten steps a warp.  A kernel that sends words for ever would
   // otherwise go on for hours.

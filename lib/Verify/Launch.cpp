@@ -43,14 +43,19 @@ static uint64_t address(const void *p) {
 }
 
 bool Launch::make(workload::Workload &w, const emit::Kernel &kernel,
-                  const emit::Specialisation &s, int32_t splitKeys,
-                  int32_t workers, std::string &error) {
+                  const emit::Specialisation &s, const VerifyOptions &verify,
+                  std::string &error) {
   plan::Options options;
-  options.workers = workers;
-  options.splitKeys = splitKeys;
+  options.workers = verify.ctas;
+  options.splitKeys = verify.splitKeys;
+  workload::Tiling tiling;
+  tiling.pack = s.pack;
+  tiling.tileQ = s.tileQ;
+  tiling.tileK = s.tileK;
+  if (verify.freeSplits)
+    tiling.split = {0, 0};
   plan::Summary summary;
-  if (!workload::planWorkload(w, {s.pack, s.tileQ, s.tileK}, options, plan,
-                              summary, error))
+  if (!workload::planWorkload(w, tiling, options, plan, summary, error))
     return false;
 
   planned = plan;

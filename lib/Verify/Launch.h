@@ -9,6 +9,7 @@
 #define ATTN_LIB_VERIFY_LAUNCH_H
 
 #include "attn/Emit/Bundle.h"
+#include "attn/Verify/VerifyLevels.h"
 #include "attn/Workload/Workload.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -26,7 +27,7 @@ class Launch {
 public:
   /// Plans the workload; false with a message.
   bool make(workload::Workload &w, const emit::Kernel &kernel,
-            const emit::Specialisation &s, int32_t splitKeys, int32_t workers,
+            const emit::Specialisation &s, const VerifyOptions &options,
             std::string &error);
 
   llvm::ArrayRef<char> params() const { return paramBytes; }

@@ -33,6 +33,7 @@ bool attn::workload::planWorkload(const Workload &w, const Tiling &tiling,
   p.tileK = tiling.tileK;
   p.costQ = tiling.costQ;
   p.costKv = tiling.costKv;
+  p.split = tiling.split;
   p.keyBytes = (w.kernel.dim + w.kernel.dimV) *
                int32_t(oracle::elementBytes(w.options.element));
   std::unique_ptr<plan::MaskVisibility> visibility;

@@ -238,8 +238,9 @@ class Plan(Handle):
         q_indptr, kv_indptr   ragged storage: batch + 1 begins; a length list besides
                               shortens requests, a length list alone means that
                               requests follow each other without gaps
-        split_keys            keys of a split; 0: chosen for balance
-        max_splits            1: never split; 0: no limit
+        split_keys            keys of a split; 0: chosen for balance, the last tiles too
+        max_splits            1: never split; 0: no limit.  With 1 or split_keys a request's
+                              rows are the same bit for bit in any batch
         max_workers           0: the whole device
         narrow                False: slices of keys are not narrowed by the mask
         params, tables        values by name; `run` uses the same unless told otherwise

@@ -104,6 +104,10 @@ attnrt_status Plan::describe(const attnrt_plan_params &params) {
   problem.tileK = s.tile_k;
   problem.costQ = s.cost_q;
   problem.costKv = s.cost_kv;
+  const attnrt_device_info &device = kernel->device->info;
+  problem.split = device.is_cuda
+                      ? attn::plan::SplitCost::cycles(entry.info.dim_v)
+                      : attn::plan::SplitCost::keys();
   problem.keyBytes =
       (entry.info.dim + entry.info.dim_v) * int32_t(bytesOf(s.element));
   options = {};
@@ -112,8 +116,11 @@ attnrt_status Plan::describe(const attnrt_plan_params &params) {
     options.workers = std::min(options.workers, params.max_workers);
   options.splitKeys = params.split_keys;
   options.maxSplits = params.max_splits;
+  if (device.is_cuda)
+    options.enough = std::min(options.workers, device.processors);
+  options.inTurn = device.is_cuda && !s.dynamic && !s.cta_an_item;
   if (s.dynamic || s.cta_an_item)
-    options.l2Bytes = kernel->device->info.l2_bytes;
+    options.l2Bytes = device.l2_bytes;
   return ATTNRT_OK;
 }
 

@@ -21,8 +21,8 @@ PATH = TINY.bundle()
 
 
 class Base(unittest.TestCase):
-    def open(self, path=PATH, **select):
-        bundle, device = Bundle(path), Device("cpu", threads=2)
+    def open(self, path=PATH, threads=2, **select):
+        bundle, device = Bundle(path), Device("cpu", threads=threads)
         kernel = Kernel(device, bundle, **select)
         plan = Plan(kernel)
         for thing in (bundle, device, kernel, plan):
@@ -178,6 +178,22 @@ class Running(Base):
         self.run_problem(plan, problem)
         problem.check(self)
         self.assertEqual(plan.plan([2], [900], max_splits=1).slots, 0)
+
+    def test_last_tiles_are_split(self):
+        # A tile of each of 4 heads on 3 workers: the last one is split.
+        self.assertEqual(HEADS, 4)
+        _, plan = self.open(threads=3)
+        problem = Problem([2], [300])
+        info = plan.plan([2], [300])
+        self.assertEqual((info.items, info.merges, info.slots), (6, 1, 3))
+        items = plan.records().items
+        self.assertEqual([item.slot for item in items[:3]], [-1] * 3)
+        self.assertEqual({item.slot for item in items[3:]}, {0, 1, 2})
+        self.run_problem(plan, problem)
+        problem.check(self)
+        self.assertEqual(plan.plan([2], [300], max_splits=1).merges, 0)
+        self.run_problem(plan, problem)
+        problem.check(self)
 
     def test_narrowing(self):
         _, plan = self.open()

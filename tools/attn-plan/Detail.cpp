@@ -96,6 +96,13 @@ std::vector<ItemDetail> attnplan::detail(const workload::Workload &w,
   return details;
 }
 
+double attnplan::endOf(const std::vector<ItemDetail> &details) {
+  double end = 0;
+  for (const ItemDetail &d : details)
+    end = std::max(end, d.turn.begin + d.cost);
+  return end;
+}
+
 void attnplan::printLoad(const std::vector<ItemDetail> &details,
                          int32_t workers) {
   constexpr int width = 40;

@@ -26,6 +26,9 @@ std::vector<ItemDetail> detail(const attn::workload::Workload &w,
                                const attn::workload::Tiling &tiling,
                                const std::vector<char> &plan, int32_t workers);
 
+/// When the last of the workers ends.
+double endOf(const std::vector<ItemDetail> &details);
+
 /// A line a worker: items, cost, and a bar relative to the busiest one.
 void printLoad(const std::vector<ItemDetail> &details, int32_t workers);
 

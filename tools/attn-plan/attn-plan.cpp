@@ -3,6 +3,8 @@
 //   attn-plan llama3.attn --target=sm_80 --batch='q=5,40;kv=300,40' --split=256
 //
 //   kernel prefill target sm_80 tile 128x64 pack 4 items 4 merges 1 slots 2
+//   cost total 24310 longest 6100 split 256 sections 1
+//   workers 4 share 6078 end 6100, 1.0037 of the share
 //   item 0: request 0 head 0 rows [0, 20) keys [0, 256) slot 0 split 0/2
 //   ...
 //   merge 0: request 0 head 0 rows [0, 20) slots [0, 2)
@@ -56,7 +58,7 @@ int64_t findSpecialisation(const attnrt_bundle *bundle, uint32_t kernel,
 
 void print(const char *name, const attnrt_specialisation_info &spec,
            const std::vector<char> &buffer, const plan::Summary &summary,
-           bool brief) {
+           bool brief, int32_t workers, double end) {
   auto *header = reinterpret_cast<const attn_plan_header *>(buffer.data());
   auto *items = reinterpret_cast<const attn_work_item *>(buffer.data() +
                                                          header->items_offset);
@@ -69,6 +71,9 @@ void print(const char *name, const attnrt_specialisation_info &spec,
   std::printf("cost total %.0f longest %.0f split %u sections %u\n",
               summary.totalCost, summary.longestCost, summary.splitKeys,
               summary.sections);
+  double share = summary.totalCost / workers;
+  std::printf("workers %d share %.0f end %.0f, %.4f of the share\n", workers,
+              share, end, share > 0 ? end / share : 1);
   for (uint32_t i = 0; !brief && i < header->items; ++i)
     std::printf("item %u: request %d head %d rows [%d, %d) keys [%d, %d) slot "
                 "%d split %u/%u\n",
@@ -81,13 +86,6 @@ void print(const char *name, const attnrt_specialisation_info &spec,
                 i, merges[i].request, merges[i].head, merges[i].row0,
                 merges[i].row0 + merges[i].rows, merges[i].first_slot,
                 merges[i].first_slot + merges[i].count);
-}
-
-/// What the runtime would ask the device for; 0 if the target is not known.
-uint64_t l2BytesOf(const char *target) {
-  std::string unknown;
-  const TargetSpec *spec = findTarget(target, unknown);
-  return spec ? spec->l2Bytes : 0;
 }
 
 /// Plans kernel `index`; false with a message.
@@ -122,18 +120,26 @@ bool planKernel(const attnrt_bundle *bundle, uint32_t index,
   planOptions.workers = request.workers;
   planOptions.splitKeys = request.split;
   planOptions.maxSplits = request.maxSplits;
-  if (spec.dynamic || spec.cta_an_item)
-    planOptions.l2Bytes = l2BytesOf(spec.target);
+  // What the runtime would take from the device.
+  std::string unknown;
+  const TargetSpec *target = findTarget(spec.target, unknown);
+  bool gpu = !target || target->isGpu();
+  if (target && (spec.dynamic || spec.cta_an_item))
+    planOptions.l2Bytes = target->l2Bytes;
+  if (target && gpu)
+    planOptions.enough = std::min(request.workers, int32_t(target->sms));
+  planOptions.inTurn = gpu && !spec.dynamic && !spec.cta_an_item;
   plan::Summary summary;
   std::vector<char> buffer;
-  workload::Tiling tiling{spec.pack, spec.tile_q, spec.tile_k, spec.cost_q,
-                          spec.cost_kv};
+  workload::Tiling tiling{spec.pack,
+                          spec.tile_q,
+                          spec.tile_k,
+                          spec.cost_q,
+                          spec.cost_kv,
+                          gpu ? plan::SplitCost::cycles(desc.dimV)
+                              : plan::SplitCost::keys()};
   if (!workload::planWorkload(w, tiling, planOptions, buffer, summary, error))
     return false;
-  if (!request.load && !request.json) {
-    print(desc.name.c_str(), spec, buffer, summary, request.summary);
-    return true;
-  }
   std::vector<attnplan::ItemDetail> details =
       attnplan::detail(w, tiling, buffer, request.workers);
   if (request.json) {
@@ -143,8 +149,10 @@ bool planKernel(const attnrt_bundle *bundle, uint32_t index,
                             .c_str());
     return true;
   }
-  print(desc.name.c_str(), spec, buffer, summary, request.summary);
-  attnplan::printLoad(details, request.workers);
+  print(desc.name.c_str(), spec, buffer, summary, request.summary,
+        request.workers, attnplan::endOf(details));
+  if (request.load)
+    attnplan::printLoad(details, request.workers);
   return true;
 }
 
@@ -161,7 +169,8 @@ int main(int argc, char **argv) {
   app.add_option("--batch", request.batch, "lengths, q=5,1;kv=7,300");
   app.add_option("--split", request.split, "keys of a split (0: for balance)")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--max-splits", request.maxSplits, "splits of a tile at most")
+  app.add_option("--max-splits", request.maxSplits,
+                 "splits of a tile at most (0: many, 1: none)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--workers", request.workers, "CTAs or threads")
       ->check(CLI::PositiveNumber);

@@ -173,6 +173,7 @@ private:
       p.kv_indptr = w.kvIndptr.data();
     }
     p.split_keys = s.split;
+    p.max_splits = s.maxSplits;
     p.max_workers = s.workers;
     p.params = params.data();
     p.param_count = uint32_t(params.size());

@@ -25,7 +25,7 @@ struct Settings {
   std::string target;
   std::string driver;
   uint64_t seed = 1;
-  int32_t split = 0;
+  int32_t split = 0, maxSplits = 0;
   int32_t workers = 0;
   int32_t threads = 0;
   int32_t tokenPad = 8;

@@ -96,6 +96,9 @@ int main(int argc, char **argv) {
                  "take specialisations of this target only");
   app.add_option("--split", s.split, "keys of a split (0: for balance)")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--max-splits", s.maxSplits,
+                 "splits of a tile at most (0: many, 1: none)")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--seed", s.seed, "seed of the random inputs");
   app.add_option("--inputs", s.inputs, "what q, k and v look like")
       ->check(CLI::IsMember(attn::workload::inputKindNames()));

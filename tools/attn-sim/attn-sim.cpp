@@ -93,6 +93,11 @@ static cl::opt<int> ctas("ctas", cl::init(3), cl::desc("blocks of the launch"),
 static cl::opt<int> splitKeys("split", cl::init(0),
                               cl::desc("keys of a split (0: for balance)"),
                               cl::cat(category));
+static cl::opt<bool>
+    freeSplits("free-splits",
+               cl::desc("split the items of the last wave wherever the blocks "
+                        "of the launch then end earlier, whatever it costs"),
+               cl::cat(category));
 static cl::opt<uint64_t> seed("seed", cl::init(1), cl::desc("of the inputs"),
                               cl::cat(category));
 static cl::list<float>
@@ -339,6 +344,7 @@ int main(int argc, char **argv) {
   options.element = dtype;
   options.kvHeads = kvHeads;
   options.splitKeys = splitKeys;
+  options.freeSplits = freeSplits;
   options.ctas = ctas;
   options.seed = seed;
   std::optional<workload::InputKind> kind = workload::parseInputKind(inputKind);

@@ -4,6 +4,10 @@
 // lists the items of a batch, longest first, cuts long slices into splits, and
 // lists the merges of those splits.
 //
+// Where the last items would leave workers without work for longer than it costs,
+// they are split too (lib/Plan/LastWave.h): such a plan has whole items and, behind
+// them, splits.
+//
 // If the tiles of a batch read more keys and values together than L2 holds, the
 // list is made of sections: runs of requests, or of heads of one, whose keys and
 // values fit, longest first inside.
@@ -26,6 +30,7 @@
 #define ATTN_PLAN_PLANNER_H
 
 #include "attn/ABI/WorkItem.h"
+#include "attn/Plan/SplitCost.h"
 
 #include <cstdint>
 
@@ -71,14 +76,20 @@ struct Problem {
   int32_t tileK = 64;
   float costQ = 1.0f; ///< an item costs costQ * rows + costKv * visible keys
   float costKv = 1.0f;
+  SplitCost split;      ///< for the last wave; by default its items stay whole
   int32_t keyBytes = 0; ///< of one key and its value in one KV head
   const Visibility *visibility = nullptr; ///< null: every key is visible
 };
 
 struct Options {
-  int32_t workers = 1;   ///< CTAs or threads that take items
+  int32_t workers = 1; ///< CTAs or threads that take items
+  int32_t enough = 0; ///< of them, that do as much together as all, one on each
+                      ///< processor; 0: all
+  bool inTurn =
+      false; ///< a worker takes every workers-th item; else whoever is
+             ///< free takes the next
   int32_t splitKeys = 0; ///< keys of a split; 0: chosen for balance
-  int32_t maxSplits = 0; ///< of a tile; 0: ATTN_MAX_SPLITS
+  int32_t maxSplits = 0; ///< of a tile; 0: ATTN_MAX_SPLITS, 1: all stay whole
   uint64_t l2Bytes = 0;  ///< 0: one section.  For workers that take the items
                          ///< in order as they become free
 };

@@ -33,6 +33,8 @@ struct VerifyOptions {
   workload::Batch batch;
   int32_t kvHeads = 2; ///< KV heads that are run at most; 0: all
   int32_t splitKeys = 0;
+  bool freeSplits =
+      false; ///< plans split their last wave as if it cost nothing
   int32_t unseenMargin = -1; ///< see Workload.h
   int32_t ctas = 3;
   uint64_t seed = 1;

@@ -21,6 +21,7 @@ namespace attn::workload {
 struct Tiling {
   int32_t pack = 1, tileQ = 0, tileK = 0;
   float costQ = 1, costKv = 1;
+  plan::SplitCost split; ///< by default the last wave stays whole
 };
 
 /// The plan buffer of WorkItem.h, its slices narrowed by the mask.  False with

@@ -337,7 +337,13 @@ typedef struct attnrt_plan attnrt_plan;
 
 /* Lengths of a batch.  Dense kernels: q_lens and kv_lens.  Ragged kernels:
  * indptrs (batch + 1 entries); a length array besides shortens requests; a
- * length array alone means that requests follow each other without gaps. */
+ * length array alone means that requests follow each other without gaps.
+ *
+ * By default a tile is split where it is longer than a worker's share of the
+ * batch, or one of the last, which few workers would end with.  Its rows are
+ * rounded otherwise than those of a whole tile, so that what a request's rows
+ * are to the bit depends on the batch and on the number of workers.  They do
+ * not with max_splits = 1, nor with a length of splits: split_keys > 0. */
 typedef struct attnrt_plan_params {
   int32_t batch;
   const int32_t *q_lens;
@@ -345,7 +351,7 @@ typedef struct attnrt_plan_params {
   const int32_t *q_indptr;
   const int32_t *kv_indptr;
   int32_t split_keys; /* keys of a split; 0: chosen for balance               */
-  int32_t max_splits; /* 0: ATTN_MAX_SPLITS; 1: never split                   */
+  int32_t max_splits; /* of a tile; 0: ATTN_MAX_SPLITS; 1: never split        */
   int32_t max_workers; /* 0: all of the device                                */
   int32_t no_narrowing; /* nonzero: slices are not narrowed by the mask */
   /* Needed to narrow by a mask that reads them; must agree with attnrt_run.

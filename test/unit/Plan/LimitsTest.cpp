@@ -115,12 +115,25 @@ TEST(Limits, RefusesBadShapes) {
   h = simple();
   h.problem.costQ = NAN;
   EXPECT_FALSE(h.run());
+  h = simple();
+  h.problem.split = {-2, 3, 4};
+  expectError(h, "a split costs -2 a row and 3 a launch and DRAM gives 4 bytes "
+                 "but all must lie in [0, 1e30]");
+  for (SplitCost cost : {SplitCost{0, NAN}, {0, 0, -1}, {0, 0, NAN}}) {
+    h.problem.split = cost;
+    EXPECT_FALSE(h.run());
+  }
 }
 
 TEST(Limits, RefusesBadOptions) {
   Harness h = simple();
   h.options.workers = 0;
   expectError(h, "workers is 0 but the least is 1");
+  h = simple();
+  h.options.enough = 2;
+  expectError(h, "2 workers are enough but there are 1");
+  h.options.enough = -1;
+  EXPECT_FALSE(h.run());
   h = simple();
   h.options.splitKeys = -5;
   expectError(h, "split length is -5 keys but the least is 0");

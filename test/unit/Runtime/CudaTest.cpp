@@ -195,6 +195,48 @@ TEST_F(Cuda, RunsThePlanAndFillsTheParams) {
   ASSERT_OK(attnrt_stream_destroy(f.device, stream));
 }
 
+TEST_F(Cuda, TheLastWaveIsSplitAndMerged) {
+  // A tile of each of 4 heads: 3 CTAs in turn take two waves, the second of which
+  // is cut.
+  HostKernel host;
+  fake().setKernel(&HostKernel::call, &host);
+  attnrt_device_options options = onFake();
+  TinyProblem problem({8}, {300});
+  problem.bind();
+  Fixture f;
+  TestBundle bundle = TestBundle::gpu();
+  bundle.spec().costKv = 1000; // cycles; a launch is worth 7 keys
+  ASSERT_OK(f.open(bundle, "cuda", &options));
+  attnrt_plan_params params = problem.planParams();
+  params.max_workers = 3;
+  attnrt_plan_info info;
+  size_t bytes = 0;
+  for (bool allowed : {true, false}) {
+    params.max_splits = allowed ? 0 : 1;
+    host.launches.clear();
+    ASSERT_OK(f.makePlan(params, nullptr));
+    ASSERT_OK(attnrt_plan_query(f.plan, &info));
+    EXPECT_EQ(info.merges, allowed ? 1u : 0u);
+    EXPECT_EQ(info.slots, allowed ? 3u : 0u);
+    EXPECT_EQ(info.items, 3 + (allowed ? 3u : 1u));
+    if (allowed)
+      bytes = info.workspace_bytes;
+    ASSERT_OK(attnrt_run(f.kernel, f.plan, &problem.args, nullptr));
+    problem.check();
+    // The merge kernel runs only if there is something to merge.
+    ASSERT_EQ(host.launches.size(), allowed ? 2u : 1u);
+    EXPECT_EQ(host.launches[0].grid, info.items);
+    if (allowed)
+      EXPECT_EQ(host.launches[1].grid, 1u);
+  }
+  // What the workspace call promises holds for both.
+  params.max_splits = 0;
+  size_t promised = 0;
+  ASSERT_OK(attnrt_plan_workspace(f.plan, &params, &promised));
+  EXPECT_EQ(promised, bytes);
+  EXPECT_LE(info.workspace_bytes, bytes);
+}
+
 TEST_F(Cuda, OutputIsStoredIn16Bytes) {
   HostKernel host;
   fake().setKernel(&HostKernel::call, &host);
