@@ -2,7 +2,7 @@
 
     prefill.py BUNDLES OUT [--dims 64,128 --masks dense,causal --seqs 512,...,16384]
                [--scores plain,softcap,alibi] [--flex] [--ragged] [--prototype FOLDER]
-               [--uneven 1024x8192,128x16384] [--inputs random,rising,late-peak]
+               [--uneven 1024x8192,128x16384] [--inputs random,rising,late-peak] [--whole]
 
 A cell is (head dim, mask, tokens a request) with 16k tokens and a hidden size of
 2048 in all.  In each: random inputs, the output poisoned, every candidate compared
@@ -21,6 +21,7 @@ cuDNN is a peer of the dense ones only.
 that of the exact loop is printed and recorded as over_exact.
 
 BUNDLES holds NAME.attn (names of kernels.py), and NAME@LABEL.attn for variants to compare.
+--whole: times each kernel also with a plan that splits nothing (the last wave over keys).
 --prototype: a folder with the hand-generated kernels (NAME.json, NAME.cubin) that the
 compiler is held against.
 
@@ -67,11 +68,12 @@ def alibi_slopes(heads):
 class Ours:
     """One specialisation of a bundle on tensors of shape [batch, heads, tokens, dim]."""
 
-    def __init__(self, device, bundle, index, q, k, v, o, lse):
+    def __init__(self, device, bundle, index, q, k, v, o, lse, max_splits=0):
         batch, _, tokens, _ = q.shape
         self.kernel = attn_mlir.Kernel(device, bundle, "prefill", specialisation=index)
         self.plan = attn_mlir.Plan(self.kernel)
-        self.plan.plan(q_lens=[tokens] * batch, kv_lens=[k.shape[2]] * batch)
+        self.plan.plan(q_lens=[tokens] * batch, kv_lens=[k.shape[2]] * batch,
+                       max_splits=max_splits)
         # A table of a head each: the slopes of ALiBi.
         tables = {table.name: alibi_slopes(q.shape[1]) for table in self.kernel.info.tables}
         self.launch = self.plan.bind(*(tensor.transpose(1, 2) for tensor in (q, k, v, o, lse)),
@@ -299,8 +301,11 @@ def cell(device, options, dim, mask, seq, element, score, inputs="random", keys=
         label = path.stem.partition("@")[2]
         for index, form in enumerate(bundle.kernel("prefill").specialisations):
             if form.target != "cpu":
-                try_add(f"ours {form.target} #{index} {label}".strip(),
-                        lambda b=bundle, i=index: Ours(device, b, i, q, k, v, o, lse))
+                for whole in (False, True)[:1 + options.whole]:
+                    try_add(" ".join(["ours", form.target, f"#{index}", label, "whole" * whole])
+                            .strip(),
+                            lambda b=bundle, i=index, w=whole:
+                            Ours(device, b, i, q, k, v, o, lse, max_splits=int(w)))
     if options.prototype and element == "bf16" and score == "plain" and mask != "window" and \
             keys == seq:
         for meta in sorted(options.prototype.glob("*.json")):
@@ -444,6 +449,7 @@ def main():
     parser.add_argument("--inputs", type=names, default=["random"])
     parser.add_argument("--uneven", type=shapes.uneven, default=[])
     parser.add_argument("--prototype", type=pathlib.Path)
+    parser.add_argument("--whole", action="store_true", help="beside each plan one without splits")
     options = parser.parse_args()
     for kind in options.inputs:
         if kind not in shapes.INPUTS:
