@@ -1,1 +1,1 @@
-include "FragAsyncOps.td"
+include "FragGroupOps.td"

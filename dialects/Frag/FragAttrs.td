@@ -9,12 +9,18 @@ def Frag_LayoutAttr : AttrDef<FragDialect, "Layout"> {
   let mnemonic = "layout";
   let summary = "named atom and number of warps; the tile's shape gives the grid";
   let description = [{
-    A thin handle on `attn::layout::Layout::make(atom, rows, cols, warps)`.
+    A thin handle on `attn::layout::Layout::make(atom, rows, cols, warps)`.  The warps
+    may form groups, each of which holds a tile of its own.
 
-    `#frag.layout<"mma_c", warps = 8>`
+    `#frag.layout<"mma_c", warps = 8>`, `#frag.layout<"mma_c", warps = 4, groups = 4>`
   }];
-  let parameters = (ins "::mlir::StringAttr":$atom, "int32_t":$warps);
-  let assemblyFormat = "`<` $atom `,` `warps` `=` $warps `>`";
+  let parameters = (ins "::mlir::StringAttr":$atom, "int32_t":$warps,
+                    DefaultValuedParameter<"int32_t", "1">:$groups);
+  let assemblyFormat = "`<` $atom `,` `warps` `=` $warps (`,` `groups` `=` $groups^)? `>`";
+  let extraClassDeclaration = [{
+    /// The layout of a tile.
+    std::optional<::attn::layout::Layout> make(int32_t rows, int32_t cols, std::string &error) const;
+  }];
 }
 
 def Frag_RoleAttr : AttrDef<FragDialect, "Role"> {

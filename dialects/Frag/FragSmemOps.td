@@ -11,10 +11,14 @@ def Frag_PosOfRing : TypesMatchWith<"position has the ring's number of slots", "
 
 def Frag_SmemOp : Frag_Op<"smem"> {
   let summary = "a ring in shared memory";
-  let description = "`offset` is filled by `frag-allocate-smem`; -1 before.";
-  let arguments = (ins StrAttr:$name, I32Attr:$offset);
+  let description = [{
+    `offset` is filled by `frag-allocate-smem`; -1 before.  An `overlay` lies over the
+    rings that are none and holds something only between barriers of all who use
+    them, while they hold nothing.
+  }];
+  let arguments = (ins StrAttr:$name, I32Attr:$offset, UnitAttr:$overlay);
   let results = (outs Frag_RingType:$ring);
-  let assemblyFormat = "$name `at` $offset attr-dict `:` type($ring)";
+  let assemblyFormat = "$name `at` $offset (`overlay` $overlay^)? attr-dict `:` type($ring)";
 }
 
 def Frag_PosOp : Frag_Op<"pos", [Pure]> {
@@ -91,18 +95,25 @@ def Frag_MmaOp : Frag_Op<"mma", [AttrSizedOperandSegments, Frag_PosOfRing]> {
     A is M x K in registers (`mma_a`) or all rows of a slot, of which each k step
     reads its own fragments.  B lies in a ring: `nk` rows are n (S = Q K^T),
     `kn` rows are k and it is read transposed (O = P V).  Without acc it starts
-    from 0.  The k loop is inside.
+    from 0.  The k loop is inside.  With `part` B is that part of the slot's rows, as
+    many as the other operands say: groups of warps take a part each.
   }];
   let arguments = (ins StrAttr:$atom, Frag_BOrderAttr:$b_order, AnyTypeOf<[Frag_RegType, Frag_RingType]>:$a,
                    Optional<Frag_PosType>:$a_pos, Frag_RingType:$ring, Frag_PosType:$pos,
-                   Optional<Frag_RegType>:$acc);
+                   Optional<I32>:$part, Optional<Frag_RegType>:$acc);
   let results = (outs Frag_RegType:$result);
   let assemblyFormat = [{
-    $atom $b_order $a (`[` $a_pos^ `:` type($a_pos) `]`)? `,` $ring `[` $pos `]` (`acc` $acc^)? attr-dict `:` type($a) `,` type($ring) (`acc` type($acc)^)? `->` type($result)
+    $atom $b_order $a (`[` $a_pos^ `:` type($a_pos) `]`)? `,` $ring `[` $pos `]` (`part` $part^)? (`acc` $acc^)? attr-dict `:` type($a) `,` type($ring) (`acc` type($acc)^)? `->` type($result)
   }];
   let extraClassDeclaration = [{
     /// Operand A as it is in registers when it is multiplied.
     ::attn::frag::RegType getAFragments();
+    /// Rows of the slot that B has.
+    int32_t getBRows();
+    /// Operand B as it is read from the slot, or from the part of it.
+    ::attn::layout::Ldmatrix getBLoads();
+    /// Byte in the slot at which a part begins: the swizzle is the same from there.
+    int64_t getPartBytes();
   }];
   let hasVerifier = 1;
 }

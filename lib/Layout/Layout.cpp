@@ -16,7 +16,8 @@ static constexpr unsigned maxExtent = 1u << 14;
 
 std::optional<Layout> Layout::make(std::string_view name, unsigned rows,
                                    unsigned cols, unsigned warps,
-                                   std::string &error, GridOrder order) {
+                                   std::string &error, GridOrder order,
+                                   unsigned groups) {
   const Atom *atom = findAtom(name, error);
   if (!atom)
     return std::nullopt;
@@ -26,9 +27,14 @@ std::optional<Layout> Layout::make(std::string_view name, unsigned rows,
             " but got " + str(warps);
     return std::nullopt;
   }
-  if (warps < atom->minWarps) {
+  if (groups == 0 || warps % groups != 0) {
+    error = head + " needs a number of groups that divides its " + str(warps) +
+            " warps but got " + str(groups);
+    return std::nullopt;
+  }
+  if (warps / groups < atom->minWarps) {
     error = head + " needs at least " + str(atom->minWarps) +
-            " warps but got " + str(warps);
+            " warps but got " + str(warps / groups);
     return std::nullopt;
   }
   if (rows > maxExtent || cols > maxExtent) {
@@ -37,10 +43,11 @@ std::optional<Layout> Layout::make(std::string_view name, unsigned rows,
             str(cols);
     return std::nullopt;
   }
-  unsigned atomRows = atom->rowsOf(warps);
+  unsigned atomRows = atom->rowsOf(warps / groups);
   if (rows == 0 || rows % atomRows != 0) {
-    error = head + " on " + str(warps) + " warps needs a multiple of " +
-            str(atomRows) + " rows but the tile has " + str(rows);
+    error = head + " on " + str(warps / groups) +
+            " warps needs a multiple of " + str(atomRows) +
+            " rows but the tile has " + str(rows);
     return std::nullopt;
   }
   if (cols == 0 || cols % atom->cols != 0) {
@@ -53,8 +60,9 @@ std::optional<Layout> Layout::make(std::string_view name, unsigned rows,
   layout.rows = rows;
   layout.cols = cols;
   layout.warps = warps;
+  layout.groups = groups;
   layout.order = order;
-  layout.inverse = *atom->map(warps).inverse();
+  layout.inverse = *atom->map(warps / groups).inverse();
   layout.collectSlots();
   return layout;
 }
@@ -71,7 +79,7 @@ Coord Layout::threadOffset(unsigned thread) const {
   assert(thread < getThreads());
   Coord lane = combine(atom->laneBasis, thread % warpSize);
   if (atom->warpRule == WarpRule::StackRows)
-    lane.row += thread / warpSize * atom->rows;
+    lane.row += thread / warpSize % (warps / groups) * atom->rows;
   return lane;
 }
 
@@ -142,6 +150,7 @@ std::vector<unsigned> Layout::colLaneMasks() const {
 
 bool Layout::sameHolding(const Layout &other) const {
   if (rows != other.rows || cols != other.cols || warps != other.warps ||
+      groups != other.groups ||
       registersPerThread() != other.registersPerThread())
     return false;
   for (unsigned thread = 0; thread < getThreads(); ++thread)

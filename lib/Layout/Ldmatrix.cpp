@@ -57,7 +57,8 @@ Coord Ldmatrix::threadOffset(unsigned thread) const {
   unsigned high = lane / 16 * 8;
   switch (operand) {
   case MmaOperand::A:
-    return {thread / warpSize * 16 + low + row, high};
+    // Rows of the thread's warp: those of an operand in registers.
+    return {layout.threadOffset(thread - lane).row + low + row, high};
   case MmaOperand::BFromNK:
     return {high + row, low};
   case MmaOperand::BFromKN:

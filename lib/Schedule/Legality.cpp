@@ -12,6 +12,7 @@
 #include "Shapes.h"
 #include "Wgmma.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
+#include "attn/Layout/KeyGroups.h"
 #include "attn/Schedule/Schedule.h"
 
 #include "llvm/ADT/Twine.h"
@@ -22,8 +23,8 @@ using namespace attn;
 
 namespace {
 
-/// Rows of an mma.sync tile: each warp owns 16.
-constexpr int32_t warpRows = 16;
+/// Rows of a warp in a tile that meets no product.
+constexpr int32_t joinedRows = 4;
 /// The CPU's scratch must stay a sane size whatever the user asks for.
 constexpr int32_t maxCpuTile = 1024;
 /// Exponents of the largest weight by a lazy reference, which is 2^(limit + 1/4): f16
@@ -64,6 +65,7 @@ private:
   bool productOperands();
   bool weights();
   bool common();
+  bool groups(int32_t warps);
   bool gpu();
   bool roles();
   bool rolesThemselves(pipe::RoleAttr load, pipe::RoleAttr compute);
@@ -137,6 +139,29 @@ bool Checker::weights() {
 // One role: mma.sync
 //===----------------------------------------------------------------------===//
 
+/// Warps have rows of their own, or share out the keys of a block.
+bool Checker::groups(int32_t warps) {
+  int32_t rows = warps * int32_t(layout::productRows);
+  auto count = int32_t(keyGroupsOf(s));
+  if (count == 0 || (count == 1 && s.getTileQ() % rows))
+    return refuse("tile_q is " + Twine(s.getTileQ()) + " but " + Twine(warps) +
+                  " warps of 16 rows need a multiple of " + Twine(rows) +
+                  ", or 16 rows times a divisor of " + Twine(warps));
+  if (count == 1)
+    return true;
+  if (int32_t keys = count * int32_t(layout::leastKeys); s.getTileK() % keys)
+    return refuse(
+        "tile_k is " + Twine(s.getTileK()) + " but " + Twine(count) +
+        " groups of warps take a multiple of 16 keys each: " + Twine(keys));
+  // What they join lies as a merge kernel's tiles do.
+  int32_t joined = warps * joinedRows;
+  if (s.getTileQ() % joined)
+    return refuse("tile_q is " + Twine(s.getTileQ()) + " but " + Twine(warps) +
+                  " warps hold 4 rows each of what " + Twine(count) +
+                  " groups join: " + Twine(joined));
+  return true;
+}
+
 bool Checker::gpu() {
   auto pipe = dyn_cast<pipe::ScheduleAttr>(s.getPipe());
   if (!pipe)
@@ -146,11 +171,7 @@ bool Checker::gpu() {
     auto role = cast<pipe::RoleAttr>(attr);
     warps += role.getWarps() * role.getReplicas();
   }
-  int32_t rows = warps * warpRows;
-  if (s.getTileQ() % rows != 0)
-    return refuse("tile_q is " + Twine(s.getTileQ()) + " but " + Twine(warps) +
-                  " warps of 16 rows need a multiple of " + Twine(rows));
-  if (!multiple("tile_k", s.getTileK(), 16))
+  if (!multiple("tile_k", s.getTileK(), 16) || !groups(warps))
     return false;
   if (!productOperands())
     return false;

@@ -8,6 +8,10 @@
 //              sum                 98304                Q (16 bit)        32
 //                                                       the rest          40
 //
+// Groups of warps that share out the keys of a block (include/attn/Layout/KeyGroups.h)
+// have O and Q of all rows each, and meet in shared memory at the end of an item,
+// where Q, K and V were.
+//
 // Columns are padded ones: head dim 72 has 80 in products, and in shared memory
 // 96, panels of 32.
 //
@@ -26,6 +30,7 @@
 #include "Shapes.h"
 #include "Wgmma.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
+#include "attn/Layout/KeyGroups.h"
 #include "attn/Layout/Swizzle.h"
 #include "attn/Schedule/Schedule.h"
 
@@ -44,6 +49,15 @@ static uint64_t bytesOf(Type element) {
 /// What a row takes in shared memory, which is whole panels.
 static uint64_t rowBytes(uint64_t bytes) {
   return llvm::alignTo(bytes, layout::Swizzle::tightest(unsigned(bytes)));
+}
+
+uint32_t attn::keyGroupsOf(ScheduleAttr schedule) {
+  auto pipe = dyn_cast<pipe::ScheduleAttr>(schedule.getPipe());
+  if (!pipe || pipe.getRoles().size() != 1)
+    return 1;
+  auto role = cast<pipe::RoleAttr>(pipe.getRoles()[0]);
+  return layout::keyGroups(unsigned(std::max(schedule.getTileQ(), 0)),
+                           unsigned(role.getWarps() * role.getReplicas()));
 }
 
 Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
@@ -73,23 +87,30 @@ Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
   r.sharedBytes = tileQ * row * pipe.getDepth("q") +
                   tileK * row * pipe.getDepth("k") +
                   tileK * rowBytes(valueDim * in) * pipe.getDepth("v");
+  // An impossible tile has none; the check of legality names it.
+  uint64_t groups = std::max(1u, keyGroupsOf(schedule));
   if (facts.outputReadsOthers) // 8 rows of O at a time for each warp
     r.sharedBytes += computing / 32 * 8 * valueDim * 4;
+  if (groups > 1) // O in f32, m and l
+    r.sharedBytes =
+        std::max(r.sharedBytes,
+                 groups * tileQ * (llvm::alignTo(valueDim * 4, 128) + 16));
   if (roles)
     for (StringRef channel : {"q", "k", "v", "work", "verdict"})
       r.sharedBytes += 16 * uint64_t(pipe.getDepth(channel));
-  uint64_t words = tileQ * tileK + tileQ * valueDim; // S, O
+  uint64_t rows = tileQ * groups;                   // of all groups together
+  uint64_t words = tileQ * tileK + rows * valueDim; // S, O
   if (roles) // beside the next S; else it takes the place of S
     words += tileQ * tileK * bytesOf(schedule.getPType()) / 4; // P
   else if (pipe.getAtom("qk") != mmaSharedAtom)
-    words += tileQ * dim * in / 4; // Q
+    words += rows * dim * in / 4; // Q
   r.tileRegisters = (words + computing - 1) / computing;
   r.registersPerThread =
       r.tileRegisters +
       (r.registersOfRole ? registerOverheadOfRole : registerOverhead);
   // Four threads share a row, with either product.
-  r.hookRegisters = tileQ * 4 / computing * uint64_t(facts.hookValues.rows) +
-                    tileK / 4 * uint64_t(facts.hookValues.columns);
+  r.hookRegisters = rows * 4 / computing * uint64_t(facts.hookValues.rows) +
+                    tileK / groups / 4 * uint64_t(facts.hookValues.columns);
   // Evaluated on both sides of the whole blocks.
   if (facts.hasOpaqueMask && r.hookRegisters)
     r.hookRegisters += opaqueMaskRegisters;

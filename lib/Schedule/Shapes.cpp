@@ -17,8 +17,13 @@
 // one slot of K and V each, loaded when their block begins, leaves room for two CTAs
 // on an H200, of which one multiplies while the other waits.  A device with 164 KB a
 // multiprocessor has one of them, and there two slots may be better: the tune set has
-// both.  At 128 columns 32 keys leave room for a second CTA on such devices too.  16
-// rows and one warp are for few rows a request; not measured, so in the tune set alone.
+// both.  At 128 columns 32 keys leave room for a second CTA on such devices too.
+//
+// Few rows a request: 16 rows and 4 warps, a quarter of the keys each, which wait for
+// K and V only.  By the simulator's clocks (no device yet) two such CTAs take the keys at
+// the rate of the second-level cache, 4 to 6 times as fast as tiles of 128 rows, which
+// are padding then, and twice as fast as four CTAs of one warp.  128 keys at head dim 64,
+// where 64 are little work between two barriers, and 64 above, for a second CTA.
 //
 // Rungs below the first are for hooks that hold many values (HookRegisters.cpp).
 //
@@ -62,12 +67,14 @@ constexpr WarpShape mma64[] = {{4, 128, 64, true},
                                {4, 128, 32, true},
                                {8, 128, 64},
                                {8, 128, 32}};
+constexpr WarpShape few64[] = {{4, 16, 128}};
 constexpr WarpShape more64[] = {
     {4, 128, 96, true}, {4, 128, 64, true}, {1, 16, 32}};
 constexpr WarpShape mma128[] = {{4, 128, 32, true},
                                 {8, 128, 64, true},
                                 {8, 128, 32, true},
                                 {8, 128, 16, true}};
+constexpr WarpShape few128[] = {{4, 16, 64}};
 constexpr WarpShape more128[] = {
     {4, 128, 48, true}, {4, 128, 64, true}, {1, 16, 32}};
 constexpr WarpShape mma256[] = {{4, 64, 64, true, 1},
@@ -75,6 +82,7 @@ constexpr WarpShape mma256[] = {{4, 64, 64, true, 1},
                                 {8, 128, 48, true},
                                 {8, 128, 32, true},
                                 {8, 128, 16, true}};
+constexpr WarpShape few256[] = {{4, 16, 64, true}};
 constexpr WarpShape more256[] = {{4, 64, 48, true}, {1, 16, 32, true}};
 
 } // namespace
@@ -82,10 +90,10 @@ constexpr WarpShape more256[] = {{4, 64, 48, true}, {1, 16, 32, true}};
 WarpShapes attn::warpShapesOf(int32_t dim, int32_t valueDim, bool masked) {
   llvm::ArrayRef<WarpShape> narrow = mma64;
   if (std::max(dim, valueDim) <= 64)
-    return {masked ? narrow.drop_front() : narrow, {}, more64};
+    return {masked ? narrow.drop_front() : narrow, few64, more64};
   if (valueDim <= 128)
-    return {mma128, {}, more128};
-  return {mma256, {}, more256};
+    return {mma128, few128, more128};
+  return {mma256, few256, more256};
 }
 
 RoleShapes attn::roleShapesOf(int32_t dim, int32_t valueDim, bool masked) {

@@ -14,6 +14,8 @@
 #ifndef ATTN_LIB_SCHEDULE_SHAPES_H
 #define ATTN_LIB_SCHEDULE_SHAPES_H
 
+#include "attn/Dialect/Attn/IR/Attn.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -53,6 +55,10 @@ struct WarpShape {
 struct WarpShapes {
   llvm::ArrayRef<WarpShape> ladder, beside, measured;
 };
+
+/// Groups of warps that share out the keys of a block; 0 if the tile's rows go to no
+/// number of them, 1 with roles beside the computing one.
+uint32_t keyGroupsOf(ScheduleAttr schedule);
 
 WarpShapes warpShapesOf(int32_t dim, int32_t valueDim, bool masked);
 

@@ -143,7 +143,7 @@ static std::vector<uint32_t> gather(const layout::Ldmatrix &load,
 
 const std::vector<uint32_t> &
 attn::sim::operandA(frag::RegType type, frag::RingType ring, FragCache &cache) {
-  auto &offsets = cache.operands[{type.getAsOpaquePointer(), 2}];
+  auto &offsets = cache.operandsA[type.getAsOpaquePointer()];
   if (offsets.empty())
     offsets = gather(frag::operandAOf(type), frag::swizzleOf(ring),
                      type.getLayout().getWarps() * layout::warpSize);
@@ -153,11 +153,11 @@ attn::sim::operandA(frag::RegType type, frag::RingType ring, FragCache &cache) {
 /// By (k, n), from the registers of warp 0: all warps hold the same.
 const std::vector<uint32_t> &attn::sim::operandB(frag::RingType ring,
                                                  frag::BOrder order,
-                                                 unsigned warps,
+                                                 unsigned rows, unsigned warps,
                                                  FragCache &cache) {
-  auto &offsets = cache.operands[{ring.getAsOpaquePointer(), int(order)}];
+  auto &offsets = cache.operandsB[{ring.getAsOpaquePointer(), order, rows}];
   if (offsets.empty()) {
-    layout::Ldmatrix load = frag::operandBOf(ring, order, warps);
+    layout::Ldmatrix load = frag::operandBOf(ring, order, rows, warps);
     const layout::Layout &b = load.getLayout();
     std::vector<uint32_t> held =
         gather(load, frag::swizzleOf(ring), layout::warpSize);
@@ -209,8 +209,11 @@ static LogicalResult runMma(frag::MmaOp op, Interp &interp) {
       !(read = readOperandA(op, aType, op.getA(), op.getAPos(), interp)))
     return failure();
   unsigned m = aType.getRows(), k = aType.getCols(), n = cType.getCols();
-  const auto &offsets = operandB(op.getRing().getType(), op.getBOrder(),
-                                 aType.getLayout().getWarps(), *state.cache);
+  if (op.getPart()) // groups of warps are not in step
+    return interp.fail(op, "cannot be interpreted");
+  const auto &offsets =
+      operandB(op.getRing().getType(), op.getBOrder(), unsigned(op.getBRows()),
+               aType.getLayout().getWarps(), *state.cache);
   auto element = fragElement(aType.getElement());
   std::vector<float> b(size_t(k) * n), a(size_t(m) * k), c(size_t(m) * n);
   for (size_t i = 0; i < b.size(); ++i)

@@ -14,6 +14,7 @@
 #include "attn/Sim/Interp.h"
 
 #include <map>
+#include <tuple>
 #include <vector>
 
 namespace attn::sim {
@@ -85,8 +86,12 @@ struct FragCache {
   llvm::DenseMap<mlir::Operation *, FragProgram> programs;
   /// Of the columns of a map whose exp2 is on the FMA pipe.
   llvm::DenseMap<mlir::Operation *, FragProgram> fmaPrograms;
-  /// Byte offset in a slot of each (k, n) of operand B, of each register of A.
-  std::map<std::pair<const void *, int>, std::vector<uint32_t>> operands;
+  /// Byte offset in a slot of each register of operand A, by its type.
+  std::map<const void *, std::vector<uint32_t>> operandsA;
+  /// The same of each (k, n) of operand B, by its ring, order and rows.
+  std::map<std::tuple<const void *, frag::BOrder, unsigned>,
+           std::vector<uint32_t>>
+      operandsB;
 };
 
 /// Called for each element in global memory that a tile op touches.
@@ -117,9 +122,10 @@ struct FragState : HandlerState {
 /// all threads of the layout.
 const std::vector<uint32_t> &operandA(frag::RegType type, frag::RingType ring,
                                       FragCache &cache);
-/// Byte offset in a slot of each (k, n) of operand B.
+/// Byte offset in a slot, or in a part of it, of each (k, n) of operand B.
 const std::vector<uint32_t> &operandB(frag::RingType ring, frag::BOrder order,
-                                      unsigned warps, FragCache &cache);
+                                      unsigned rows, unsigned warps,
+                                      FragCache &cache);
 
 /// Advances a position; the high half counts laps, its lowest bit is the phase.
 int64_t nextPos(int64_t pos, int32_t slots);

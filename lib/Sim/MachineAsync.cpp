@@ -154,9 +154,10 @@ static LogicalResult startProduct(frag::WgmmaOp op, Warp &warp) {
   }
   Access by{machine.tensorOf(warp), group, op, true};
   auto ring = interp.get(op.getRing()).share<FragRing>();
-  frag::RingType ringType = ring->type;
-  size_t base = slotBase(*ring, slotOf(interp.getInt(op.getPos())));
-  if (failed(readOperandB(warp, op, ringType, base, by)))
+  OperandB b{ring->type, op.getBOrder(), unsigned(ring->type.getRows()),
+             slotBase(*ring, slotOf(interp.getInt(op.getPos()))),
+             /*warps=*/4};
+  if (failed(readOperandB(warp, op, b, by)))
     return failure();
 
   frag::InflightType inflight = op.getResult().getType();
@@ -170,11 +171,9 @@ static LogicalResult startProduct(frag::WgmmaOp op, Warp &warp) {
     warp.operands.push_back({acc, group});
   }
   Cta *cta = &warp.cta;
-  const auto common = [&warp, cta, ringType, base, cType, acc,
-                       order = op.getBOrder()](Type element, unsigned k,
-                                               FillA fill) {
-    return multiply(warp, element, k, fill, cType, acc.get(), ringType, order,
-                    4, cta->smem.data() + base);
+  const auto common = [&warp, b, cType, acc](Type element, unsigned k,
+                                             FillA fill) {
+    return multiply(warp, element, k, fill, cType, acc.get(), b);
   };
   InFlight *raw = product.get();
   if (auto view = dyn_cast<frag::ViewType>(op.getA().getType())) {

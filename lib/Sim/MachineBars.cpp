@@ -33,7 +33,7 @@ LogicalResult attn::sim::addRegion(Warp &warp, Operation *op, Storage region) {
                                     Twine(cta.smem.size()));
   for (const Storage &other : cta.regions)
     if (region.begin < other.begin + other.slotBytes * size_t(other.slots) &&
-        other.begin < end)
+        other.begin < end && region.overlay == other.overlay)
       return warp.machine.violate(
           Verdict::ResourceError, op,
           "'" + region.name + "' at byte " + Twine(region.begin) +

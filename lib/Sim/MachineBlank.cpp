@@ -47,13 +47,13 @@ LogicalResult attn::sim::runBlankOp(Operation *op, Warp &warp, bool &known) {
   if (isa<frag::MapOp, frag::SplatOp, frag::KeepColumnsOp, frag::ReduceRowOp,
           frag::ReduceQuadOp, frag::PackOp, frag::QuadTransposeOp, frag::LoadOp,
           frag::LoadVecOp, frag::LdmatrixOp, frag::MmaOp, frag::WgmmaWaitOp,
-          frag::RewriteTileOp>(op)) {
+          frag::RewriteTileOp, frag::LdTileOp>(op)) {
     for (mlir::Value result : op->getResults())
       interp.set(result, Datum(blank));
     return success();
   }
   if (isa<frag::StoreOp, frag::StoreVecOp, frag::ZeroRowsOp, frag::CpAsyncOp,
-          frag::RewriteRowsOp>(op))
+          frag::RewriteRowsOp, frag::StTileOp>(op))
     return success();
   known = false;
   return success();

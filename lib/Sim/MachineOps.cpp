@@ -165,15 +165,17 @@ static LogicalResult runLdmatrix(frag::LdmatrixOp op, Warp &warp) {
   return warp.machine.yield();
 }
 
-std::shared_ptr<FragTile>
-attn::sim::multiply(Warp &warp, Type element, unsigned k, FillA fillA,
-                    frag::RegType cType, const FragTile *acc,
-                    frag::RingType ring, frag::BOrder order, unsigned bWarps,
-                    const uint8_t *slot) {
+std::shared_ptr<FragTile> attn::sim::multiply(Warp &warp, Type element,
+                                              unsigned k, FillA fillA,
+                                              frag::RegType cType,
+                                              const FragTile *acc,
+                                              const OperandB &operand) {
   unsigned n = cType.getCols();
-  const auto &offsets = operandB(ring, order, bWarps, warp.machine.cache);
+  const auto &offsets = operandB(operand.ring, operand.order, operand.rows,
+                                 operand.warps, warp.machine.cache);
   std::vector<float> b(size_t(k) * n);
-  decode(element, slot, offsets.data(), b.size(), b.data());
+  decode(element, warp.cta.smem.data() + operand.base, offsets.data(), b.size(),
+         b.data());
   // Rows that this warp holds, numbered as they come.
   const TileShape shape = warp.state().shapeOf(cType);
   std::vector<int32_t> number(cType.getRows(), -1);
@@ -202,19 +204,21 @@ attn::sim::multiply(Warp &warp, Type element, unsigned k, FillA fillA,
 }
 
 LogicalResult attn::sim::readOperandB(Warp &warp, Operation *op,
-                                      frag::RingType ring, size_t base,
-                                      const Access &by) {
-  layout::Swizzle swizzle = frag::swizzleOf(ring);
+                                      const OperandB &b, const Access &by) {
+  layout::Swizzle swizzle = frag::swizzleOf(b.ring);
   unsigned full = swizzle.getCols() / swizzle.panelCols();
-  if (full && failed(warp.machine.read(
-                  warp, op, base, size_t(full) * swizzle.panelBytes(), by)))
-    return failure();
+  // Rows of a panel follow each other.
+  for (unsigned panel = 0; panel < full; ++panel)
+    if (failed(warp.machine.read(warp, op,
+                                 b.base + size_t(panel) * swizzle.panelBytes(),
+                                 size_t(b.rows) * swizzle.rowPitchBytes(), by)))
+      return failure();
   constexpr unsigned granule = 16;
-  for (unsigned row = 0; row < swizzle.getRows(); ++row)
+  for (unsigned row = 0; row < b.rows; ++row)
     for (unsigned col = full * swizzle.panelCols(); col < swizzle.getCols();
          col += granule / swizzle.getElementBytes())
       if (failed(warp.machine.read(
-              warp, op, base + swizzle.byteOffset(row, col), granule, by)))
+              warp, op, b.base + swizzle.byteOffset(row, col), granule, by)))
         return failure();
   return success();
 }
@@ -222,11 +226,21 @@ LogicalResult attn::sim::readOperandB(Warp &warp, Operation *op,
 static LogicalResult runMma(frag::MmaOp op, Warp &warp) {
   Machine &machine = warp.machine;
   FragRing &ring = warp.interp->get<FragRing>(op.getRing());
-  frag::RingType ringType = ring.type;
-  size_t base = slotBase(ring, slotOf(warp.interp->getInt(op.getPos())));
-  if (failed(readOperandB(warp, op, ringType, base, warp.access(op))))
-    return failure();
   frag::RegType aType = op.getAFragments();
+  OperandB b{ring.type, op.getBOrder(), unsigned(op.getBRows()),
+             slotBase(ring, slotOf(warp.interp->getInt(op.getPos()))),
+             unsigned(aType.getLayout().getWarps())};
+  if (op.getPart()) {
+    int64_t part = warp.interp->getInt(op.getPart());
+    int64_t parts = ring.type.getRows() / op.getBRows();
+    if (part < 0 || part >= parts)
+      return machine.violate(Verdict::ResourceError, op,
+                             "takes part " + Twine(part) + " of " +
+                                 Twine(parts));
+    b.base += size_t(part * op.getPartBytes());
+  }
+  if (failed(readOperandB(warp, op, b, warp.access(op))))
+    return failure();
   std::shared_ptr<FragTile> read;
   if (op.getAPos() &&
       !(read = readOperandA(op, aType, op.getA(), op.getAPos(), warp)))
@@ -240,10 +254,8 @@ static LogicalResult runMma(frag::MmaOp op, Warp &warp) {
       out[size_t(number[shape.row[i]]) * aType.getCols() + shape.col[i]] =
           a.data[i];
   };
-  auto tile =
-      multiply(warp, aType.getElement(), aType.getCols(), fill,
-               op.getResult().getType(), acc, ringType, op.getBOrder(),
-               aType.getLayout().getWarps(), warp.cta.smem.data() + base);
+  auto tile = multiply(warp, aType.getElement(), aType.getCols(), fill,
+                       op.getResult().getType(), acc, b);
   warp.interp->set(op.getResult(), Datum(std::shared_ptr<Object>(tile)));
   return machine.yield();
 }
@@ -317,7 +329,8 @@ static LogicalResult declareRing(frag::SmemOp op, frag::RingType type,
     ring->base = size_t(begin);
     if (failed(addRegion(warp, op,
                          {Storage::Tiles, ring->name, ring->base,
-                          size_t(type.getSlotBytes()), type.getSlots()})))
+                          size_t(type.getSlotBytes()), type.getSlots(),
+                          op.getOverlay()})))
       return failure();
     object = ring;
   }
@@ -354,6 +367,10 @@ LogicalResult attn::sim::runMachineOp(Operation *op, Warp &warp) {
   if (auto rewrite = dyn_cast<frag::RewriteTileOp>(op);
       rewrite && failed(passThrough(rewrite, warp)))
     return failure();
+  bool known = true;
+  LogicalResult ran = runGroupOp(op, warp, known);
+  if (known)
+    return ran;
   if (isa<frag::StoreOp, frag::StoreVecOp>(op) && failed(machine.yield()))
     return failure();
   return runFragOp(op, interp);

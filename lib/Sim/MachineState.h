@@ -62,6 +62,7 @@ struct Storage {
   std::string name;
   size_t begin = 0, slotBytes = 0;
   int32_t slots = 1;
+  bool overlay = false; ///< may lie over those that are none
 };
 
 /// One mbarrier.
@@ -294,12 +295,19 @@ private:
 using FillA =
     llvm::function_ref<void(llvm::ArrayRef<int32_t> number, float *out)>;
 
-/// Rows of a product that a warp holds: C = acc + A B, with B in a slot.
+/// Operand B of a product in shared memory.
+struct OperandB {
+  frag::RingType ring;
+  frag::BOrder order;
+  unsigned rows = 0;  ///< from `base` on
+  size_t base = 0;    ///< of a slot, or of a part of it
+  unsigned warps = 0; ///< that read it alike
+};
+
+/// Rows of a product that a warp holds: C = acc + A B.
 std::shared_ptr<FragTile> multiply(Warp &warp, mlir::Type element, unsigned k,
                                    FillA fillA, frag::RegType cType,
-                                   const FragTile *acc, frag::RingType ring,
-                                   frag::BOrder order, unsigned bWarps,
-                                   const uint8_t *slot);
+                                   const FragTile *acc, const OperandB &b);
 
 /// Offset of a slot, likewise.
 inline size_t slotBase(const FragRing &ring, int32_t slot) {
@@ -307,16 +315,17 @@ inline size_t slotBase(const FragRing &ring, int32_t slot) {
   return ring.base + size_t(slot % type.getSlots()) * type.getSlotBytes();
 }
 
-/// A product reads all columns of a slot at `base`; of a last panel that is not
-/// full no more, since a copy need not have written there.
+/// A product reads all columns of its rows; of a last panel that is not full no
+/// more, since a copy need not have written there.
 mlir::LogicalResult readOperandB(Warp &warp, mlir::Operation *op,
-                                 frag::RingType ring, size_t base,
-                                 const Access &by);
+                                 const OperandB &b, const Access &by);
 
 /// Any op, in a run without values.  Sets `known` to false for one that has none.
 mlir::LogicalResult runBlankOp(mlir::Operation *op, Warp &warp, bool &known);
 /// Ops that SM80 has too: copies, barriers, ldmatrix, mma, any.
 mlir::LogicalResult runMachineOp(mlir::Operation *op, Warp &warp);
+/// Ops of groups of warps.  Sets `known` to false for any other.
+mlir::LogicalResult runGroupOp(mlir::Operation *op, Warp &warp, bool &known);
 /// Ops of Hopper: roles, mbarriers, TMA, wgmma, words.  Sets `known` to false
 /// for any other.
 mlir::LogicalResult runHopperOp(mlir::Operation *op, Warp &warp, bool &known);

@@ -138,6 +138,16 @@ Stream CostModel::decode(Operation *op) {
                  memory(double(run) * bytes * layout::warpSize, latency)};
     add(out.head, alu(), 2 * layout.rowsPerThread());
   };
+  // Shared memory: neighbours in a row again, a vector by one lane a row.
+  auto exchange = [&](Type type, double latency) {
+    layout::Layout layout = layoutOf(type);
+    bool tile = isa<frag::RegType>(type);
+    unsigned run = !tile ? 1 : layout.getName() == "row_c" ? 4 : 2;
+    out.elements =
+        tile ? layout.registersPerThread() / run : layout.rowsPerThread();
+    out.steps = {memory(double(run) * 4 * layout::warpSize, latency)};
+    add(out.head, alu(), 4);
+  };
   llvm::TypeSwitch<Operation *>(op)
       .Case<frag::MapOp>([&](auto map) { decodeMap(map, out); })
       .Case<frag::RewriteTileOp>([&](auto rewrite) {
@@ -215,6 +225,11 @@ Stream CostModel::decode(Operation *op) {
         out.elements = layoutOf(store.getVec().getType()).rowsPerThread();
         out.steps = {alu(), alu(), memory(0, 0)};
       })
+      .Case<frag::StTileOp>(
+          [&](auto store) { exchange(store.getValue().getType(), 0); })
+      .Case<frag::LdTileOp>([&](auto load) {
+        exchange(load.getResult().getType(), sm.sharedLatency);
+      })
       .Case<frag::LdmatrixOp>([&](auto load) {
         frag::RegType type = load.getResult().getType();
         out.elements = layoutOf(type).registersPerThread() *
@@ -258,8 +273,8 @@ Stream CostModel::decode(Operation *op) {
         add(out.head, plain(), 2);
         add(out.head, memory(0, 0));
       })
-      .Case<frag::ViewRowsOp, frag::ElectOp, frag::CtaIdOp, frag::CtaCountOp>(
-          [&](auto) { add(out.head, plain(), 2); })
+      .Case<frag::ViewRowsOp, frag::ElectOp, frag::CtaIdOp, frag::CtaCountOp,
+            frag::GroupRankOp>([&](auto) { add(out.head, plain(), 2); })
       .Case<frag::RoleDispatchOp>([&](auto) {
         add(out.head, alu(), 2);
         add(out.head, shuffle());

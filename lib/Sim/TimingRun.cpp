@@ -273,7 +273,7 @@ LogicalResult Timing::runMma(Warp &warp, frag::MmaOp op) {
   WarpClock &c = clock(warp);
   SmClock &s = sm(warp);
   frag::RegType type = op.getResult().getType();
-  unsigned rows = unsigned(type.getRows() / type.getLayout().getWarps()) / 16;
+  unsigned rows = frag::layoutOf(type).gridRows();
   unsigned k = unsigned(op.getAFragments().getCols()) / 16;
   unsigned n = unsigned(type.getCols()) / 8;
   unsigned loads = n / 2 + (op.getAPos() ? rows : 0);

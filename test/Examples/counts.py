@@ -11,7 +11,8 @@ What a kernel's text must hold follows from its schedule and block map alone:
                 or tile_k/16 steps, one commit, and is waited for once
     barriers    full and empty for each slot of q, k, v and work; one for rows of V that are
                 set to 0; for verdicts one a slot and replica where the kernel speculates
-    one role    each loop has both products: steps of 16 x 8 x 16 a warp
+    one role    each loop has both products: steps of 16 x 8 x 16 a warp, of its share of
+                the keys where a tile has fewer rows than the warps
 
 With --exact also of softmax = exact.  Prints a line a specialisation; exits with 1 if
 one differs.
@@ -43,8 +44,10 @@ def wanted(schedule, kinds, dim, dim_v):
     frozen = field(schedule, "softmax") == "frozen" and "full" in kinds
     loops = kinds.count("partial") + kinds.count("full") * (2 if frozen else 1)
     if "wgmma" not in schedule:
+        units, warps = int(field(schedule, "tile_q")) // 16, threads(schedule) // 32
+        groups, rows = max(1, warps // units), max(1, units // warps)  # rows of a warp, by 16
+        tile_k //= groups
         steps = tile_k // 8 * dim // 16 + dim_v // 8 * tile_k // 16
-        rows = int(field(schedule, "tile_q")) * 32 // threads(schedule) // 16  # of a warp
         return {"mma.sync": loops * steps * rows, "wgmma.mma_async": 0}
     each = loops + 1
     barriers = 2 * sum(depth(schedule, name) for name in ("q", "k", "v", "work")) + 1

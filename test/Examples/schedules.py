@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs examples under each schedule of a target and under many of the simulator's.
 
-usage: schedules.py [--target=NAME] [--seeds=N] [--forced] EXAMPLE...
+usage: schedules.py [--target=NAME] [--with=FIELDS] [--seeds=N] [--forced] EXAMPLE...
 
-For each example: every choice of the schedule below x whole and split keys x
+For each example: every choice of the schedule below, with the fields given, x whole and split keys x
 random, adversarial and round-robin order in turn, at every level, on small
 ragged batches (requests without queries or keys, tails of tiles, 0, 1, 2 and
 many visits).  Large scores make a frozen reference fail, so that items are
@@ -61,6 +61,7 @@ def ways(target, seeds, forced):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--target", default="sm_80")
+    parser.add_argument("--with", dest="fields", default="")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--forced", action="store_true")
     parser.add_argument("examples", nargs="+", type=Path)
@@ -69,7 +70,8 @@ def main():
     for example in options.examples:
         for choice, name, arguments, batches, seeds in ways(options.target, options.seeds, options.forced):
             refusal = REFUSED.get((example.stem, choice))
-            right, output = run(example, options.target, choice, arguments, batches, seeds)
+            fields = ",".join(filter(None, [options.fields, choice]))
+            right, output = run(example, options.target, fields, arguments, batches, seeds)
             if refusal:
                 right = refusal in output
             runs += 1

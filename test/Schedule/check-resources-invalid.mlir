@@ -97,7 +97,7 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"
 !V = !attn.tensor<value, bf16, heads = 8, dim = 128, ragged>
 !O = !attn.tensor<output, bf16, heads = 32, dim = 128, ragged>
 !L = !attn.tensor<lse, f32, heads = 32, dim = 1, ragged>
-// expected-error@+1 {{tile_q is 100 but 8 warps of 16 rows need a multiple of 128}}
+// expected-error@+1 {{tile_q is 100 but 8 warps of 16 rows need a multiple of 128, or 16 rows times a divisor of 8}}
 attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80", schedule = #attn.schedule<tile_q = 100, tile_k = 64, pack = 4, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct", pipe = #pipe.schedule<roles = [#pipe.role<"all", warps = 8, replicas = 1, regs = 0>], place = {}, agents = {}, atoms = {}, channels = {k = 2 : i32, q = 1 : i32, v = 2 : i32}, skew = {}, handover = "none", persist = "static", unroll = 1>>} {
   attn.variant @v {
   }

@@ -34,6 +34,8 @@ SAME = [
     ("*: early cp_async_commit", "an empty group for K: the first wait is for Q, the next for all"),
     ("documents: * cp_async_commit", "Q is read with the first K, whose wait is for all"),
     ("documents: * cp_async_wait", "Q is read with the first K, whose wait is for all"),
+    ("groups: * cp_async_commit", "Q is read with the first K, whose wait is for all"),
+    ("groups: * cp_async_wait", "Q is read with the first K, whose wait is for all"),
     ("*: drop any", "both loops have the same copies and barriers, so warps may differ"),
     ("lowered for sm_90a: depth less of channel *", "a ring of one slot less: later, not otherwise"),
     ("lowered for sm_90a: swap visits of channel 'q'",
@@ -77,6 +79,10 @@ def kernels(inputs, examples):
            [0, 4])
     yield ("causal, frozen", causal, ["q=150,5;kv=400,37", "q=64;kv=191", "q=150,5;kv=400,300"],
            [0, 0, 4])
+    # Warps that share out the keys.
+    few = "--schedule=tile_q=16,tile_k=64,roles=all:4"
+    yield ("groups", [f"{inputs}/causal.mlir", *default, few],
+           ["q=5,0,1;kv=150,3,70", "q=3;kv=400", "q=16,2;kv=600,191"], [0, 8, 4])
     yield "window", [f"{examples}/mistral_window.mlir", *one, "--seed=3"], FROZEN, [0, 4]
     yield "sink", [f"{examples}/gpt_oss_sink.mlir", *one], FROZEN, [0, 4]
     yield "sigmoid", [f"{examples}/sigmoid.mlir", *one], FROZEN, [0]

@@ -8,9 +8,13 @@
 //   32 registers a thread; register 4g + r is register r of the atom at
 //   column 8g.
 //
-// Invariants: (thread, register) -> (row, col) is a bijection for StackRows
-// atoms and hits each element once per warp for Broadcast ones; coord(t, r) =
-// threadOffset(t) + registerOffset(r), so all threads run the same code.
+// Warps may form groups that hold a tile of this shape each: with 4 warps in 2
+// groups, warps 0 and 1 hold one tile of 32 rows, and warps 2 and 3 another.
+//
+// Invariants: (thread, register) -> (row, col) is a bijection for the threads of
+// a group if the atom is a StackRows one, and hits each element once per warp for
+// Broadcast ones; coord(t, r) = threadOffset(t) + registerOffset(r), so all
+// threads run the same code.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_LAYOUT_LAYOUT_H
@@ -38,11 +42,12 @@ struct Owner {
 class Layout {
 public:
   /// `name` as in knownAtoms(); `rows` x `cols` is the whole tile, spread over
-  /// `warps` warps.
+  /// the warps of a group, of which `warps` warps make `groups`.
   static std::optional<Layout> make(std::string_view name, unsigned rows,
                                     unsigned cols, unsigned warps,
                                     std::string &error,
-                                    GridOrder order = GridOrder::RowMajor);
+                                    GridOrder order = GridOrder::RowMajor,
+                                    unsigned groups = 1);
 
   const Atom &getAtom() const { return *atom; }
   std::string_view getName() const { return atom->name; }
@@ -50,11 +55,12 @@ public:
   unsigned getCols() const { return cols; }
   unsigned getWarps() const { return warps; }
   unsigned getThreads() const { return warps * warpSize; }
+  unsigned getGroups() const { return groups; }
   GridOrder getOrder() const { return order; }
   unsigned gridRows() const { return rows / atomRows(); }
   unsigned gridCols() const { return cols / atom->cols; }
-  /// Rows that one grid step covers, all warps together.
-  unsigned atomRows() const { return atom->rowsOf(warps); }
+  /// Rows that one grid step covers, all warps of a group together.
+  unsigned atomRows() const { return atom->rowsOf(warps / groups); }
 
   /// Elements that one thread holds.
   unsigned registersPerThread() const {
@@ -78,7 +84,7 @@ public:
   /// The first register (even for 16-bit layouts) of a grid cell.
   unsigned gridRegister(unsigned gridRow, unsigned gridCol) const;
 
-  /// Who holds an element; for Broadcast the holder in warp 0.
+  /// Who holds an element: in the first group, and for Broadcast in warp 0.
   Owner owner(unsigned row, unsigned col) const;
 
   /// Row vectors: the distinct rows that a thread holds, ascending, and the
@@ -120,6 +126,7 @@ private:
   unsigned rows = 0;
   unsigned cols = 0;
   unsigned warps = 0;
+  unsigned groups = 1;
   GridOrder order = GridOrder::RowMajor;
   LinearMap inverse; ///< col | row << colBits -> register, lane, warp bits
   std::vector<unsigned> rowOffsets, colOffsets; ///< ascending

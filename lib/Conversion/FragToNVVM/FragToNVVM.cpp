@@ -113,6 +113,7 @@ static LogicalResult fragToMachine(ModuleOp module) {
   populateWorkPatterns(types, patterns);
   populateRewritePatterns(types, patterns);
   populateTransposePatterns(types, patterns);
+  populateGroupPatterns(types, patterns);
   return applyPartialConversion(module, target, std::move(patterns));
 }
 

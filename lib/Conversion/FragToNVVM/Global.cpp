@@ -22,8 +22,7 @@ using namespace mlir;
 using namespace attn;
 using namespace attn::frag;
 
-/// Registers r .. r + n - 1 with r a multiple of n hold neighbouring columns.
-static unsigned neighbours(const layout::Layout &layout, Type element) {
+unsigned frag::neighbours(const layout::Layout &layout, Type element) {
   const std::vector<layout::Coord> &basis = layout.getAtom().registerBasis;
   unsigned bytes = element.getIntOrFloatBitWidth() / 8, count = 1;
   for (layout::Coord share : basis) {

@@ -155,6 +155,10 @@ mlir::Value elementOf(Emitter &e, RegType type, mlir::ValueRange values,
 llvm::SmallVector<mlir::Value> packTile(Emitter &e, RegType type,
                                         mlir::ValueRange elements);
 
+/// How many registers from r on, a multiple of that, hold neighbouring columns
+/// that one access of at most 16 bytes takes.
+unsigned neighbours(const layout::Layout &layout, mlir::Type element);
+
 /// Address of a ring's slot.
 mlir::Value slotAddress(Emitter &e, RingType type, mlir::Value ring,
                         mlir::Value slot);
@@ -225,6 +229,8 @@ void populateWorkPatterns(const mlir::TypeConverter &types,
                           mlir::RewritePatternSet &patterns);
 void populateRewritePatterns(const mlir::TypeConverter &types,
                              mlir::RewritePatternSet &patterns);
+void populateGroupPatterns(const mlir::TypeConverter &types,
+                           mlir::RewritePatternSet &patterns);
 void populateTransposePatterns(const mlir::TypeConverter &types,
                                mlir::RewritePatternSet &patterns);
 

@@ -131,8 +131,7 @@ struct MmaLowering : OpConversionPattern<frag::MmaOp> {
     auto ring = cast<RingType>(op.getRing().getType());
     layout::Layout aLayout = layoutOf(aType);
     layout::Layout c = layoutOf(cast<RegType>(op.getType()));
-    layout::Ldmatrix loads =
-        operandBOf(ring, op.getBOrder(), aLayout.getWarps());
+    layout::Ldmatrix loads = op.getBLoads();
     NVVM::MMATypes type =
         aType.getElement().isF16() ? NVVM::MMATypes::f16 : NVVM::MMATypes::bf16;
     SmallVector<SmallVector<Value>> results(1);
@@ -144,6 +143,9 @@ struct MmaLowering : OpConversionPattern<frag::MmaOp> {
 
     Value slot = slotAddress(e, ring, adaptor.getRing().front(),
                              adaptor.getPos().front());
+    if (op.getPart())
+      slot =
+          e.advance(slot, e.mul(adaptor.getPart().front(), op.getPartBytes()));
     LdmatrixAddresses addresses(e, ring, loads, slot);
     // Fragments of A, one for 16 rows and a step of k.
     layout::Ldmatrix aLoads = operandAOf(aType);

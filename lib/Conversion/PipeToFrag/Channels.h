@@ -33,6 +33,7 @@ struct RoleInfo {
   int32_t warps = 0; ///< of a replica
   mlir::Value rank;  ///< of the replica; null if there is one
   Unit unit = Unit::None;
+  int32_t groups = 1; ///< of warps that share out the keys of a block
   /// First named barrier at which the warps of a replica meet, 0: none yet.
   int32_t voteBarrier = 0;
   int32_t rewriteBarrier = 0; ///< at which all replicas meet, 0: none yet

@@ -76,7 +76,8 @@ bool attn::readsArgument(HookOp hook, unsigned arg) {
 LogicalResult KernelLowering::convert(ApplyScoreOp op) {
   HookOp hook = hookOf(HookKind::Score);
   RowsInfo &rows = rowMaps[op.getRows()];
-  Value tile = at(op.getTile()), scale = at(op.getScale()), k0 = at(op.getK0());
+  Value tile = at(op.getTile()), scale = at(op.getScale());
+  Value k0 = firstKey(at(op.getK0()), tile, op.getLoc());
   SmallVector<Value> inputs = {tile};
   // Arguments of the hook: s, b, h, q, k.
   bool needHead = readsArgument(hook, 2) && rows.pack > 1,
@@ -114,17 +115,24 @@ LogicalResult KernelLowering::convert(ApplySinkOp op) {
   RowsInfo &rows = rowMaps[op.getRows()];
   SmallVector<Value> inputs;
   bool needHead = readsArgument(hook, 1) && rows.pack > 1;
+  // A sink is of whole rows, which other threads hold than scores.
   if (needHead)
-    inputs.push_back(rows.queryHeads);
+    inputs.push_back(
+        role.groups == 1
+            ? rows.queryHeads
+            : queryHeads(rows,
+                         vecType(rows.rows, b.getI32Type(),
+                                 /*partial=*/false, Holding::Joined),
+                         op.getLoc()));
   bool ok = true;
-  Value result = map(vecType(rows.rows, b.getF32Type()), inputs, op.getLoc(),
-                     [&](Scalars &s, ValueRange x, auto &yield) {
-                       Value head = needHead ? x[0] : rows.head;
-                       Value out =
-                           inlineAt(hook, {rows.request, head}, rows, s);
-                       ok &= bool(out);
-                       yield.push_back(out ? out : s.f32(0));
-                     });
+  Type type = convertType(op.getResult());
+  Value result = map(
+      type, inputs, op.getLoc(), [&](Scalars &s, ValueRange x, auto &yield) {
+        Value head = needHead ? x[0] : rows.head;
+        Value out = inlineAt(hook, {rows.request, head}, rows, s);
+        ok &= bool(out);
+        yield.push_back(out ? out : s.f32(0));
+      });
   mapping.map(op.getResult(), result);
   return success(ok);
 }

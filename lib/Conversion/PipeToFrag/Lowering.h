@@ -5,6 +5,8 @@
 //
 //   attn.tile<128x64xf32>   -> !frag.reg<128x64xf32, mma_c>
 //   attn.tile<128x72xf32>   -> !frag.reg<128x80xf32, mma_c>: padded (Rows.cpp)
+//   attn.tile<16x64xf32>    -> !frag.reg<16x16xf32, mma_c> of each of 4 groups, if
+//                              its columns are keys (Groups.cpp)
 //   attn.rowvec<128xf32>    -> !frag.vec<128xf32, mma_c> (or partial, see Rows)
 //   payload of a wait       -> (ring, position), or mma_a registers for Q
 //   attn.rows               -> seven uniform scalars and two row vectors
@@ -24,6 +26,7 @@
 #include "Channels.h"
 #include "attn/Analysis/ParamLayout.h"
 #include "attn/Dialect/Frag/IR/Frag.h"
+#include "attn/Layout/KeyGroups.h"
 #include "attn/Layout/Padding.h"
 #include "attn/Mask/ClosedForm.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -92,8 +95,9 @@ struct RowsInfo {
   }
 };
 
-/// What the threads of a role hold of a tile.
-enum class Holding { Accumulator, OperandA, Transposed };
+/// What the threads of a role hold of a tile; Joined: behind the groups' exchange,
+/// and as an accumulator where there is one group.
+enum class Holding { Accumulator, OperandA, Transposed, Joined };
 
 class KernelLowering {
 public:
@@ -178,6 +182,8 @@ private:
   mlir::LogicalResult convert(SliceRowsOp op);
   /// Row vectors of a map that hooks see, made where it is defined.
   mlir::LogicalResult addRowVectors(mlir::Value old, RowsInfo &rows);
+  mlir::Value queryHeads(const RowsInfo &rows, mlir::Type type,
+                         mlir::Location loc);
   /// Fields of a record, read if `real`, else 0 or as `inert` says.
   void readRecord(mlir::ValueRange fields, mlir::Value offset,
                   mlir::Value index, int32_t words, mlir::Value real,
@@ -195,7 +201,8 @@ private:
     mlir::Value a, aPos; ///< aPos: of a slot that the product reads; or null
     SlotTile b;
     frag::BOrder order;
-    mlir::Value acc; ///< null: 0
+    mlir::Value acc;  ///< null: 0
+    mlir::Value part; ///< of B's slot; null: all of it
   };
   mlir::LogicalResult convert(QKOp op) { return multiply(op); }
   mlir::LogicalResult convert(PVOp op) { return multiply(op); }
@@ -205,6 +212,28 @@ private:
   /// Of the unit that works beside the threads.
   mlir::FailureOr<mlir::Value> startProduct(mlir::Operation *op);
   mlir::LogicalResult joinProduct(pipe::JoinOp op, pipe::IssueOp issue);
+
+  //===--- Groups.cpp: groups of warps ------------------------------------===//
+  struct State {
+    mlir::Value o, m, l; ///< m and l null without a maximum
+  };
+  void findGroupValues(mlir::Block &body);
+  bool isIn(const llvm::DenseSet<void *> &leaders, mlir::Value value) const;
+  mlir::LogicalResult setGroups(pipe::RolesOp op);
+  mlir::Value groupRank();
+  mlir::Value firstKey(mlir::Value k0, mlir::Value tile, mlir::Location loc);
+  mlir::Value groupRing(llvm::StringRef name, int32_t rows, int32_t cols,
+                        int32_t swizzle);
+  /// The whole of a state, of which each group may have its own.
+  mlir::FailureOr<State> joinGroups(mlir::Value o, mlir::Value m, mlir::Value l,
+                                    mlir::Value c, mlir::Location loc);
+  /// The same for a tile alone.
+  mlir::FailureOr<mlir::Value> joinTile(mlir::Value o, mlir::Location loc) {
+    mlir::FailureOr<State> made = joinGroups(o, {}, {}, {}, loc);
+    if (failed(made))
+      return mlir::failure();
+    return made->o;
+  }
 
   //===--- Tiles.cpp: softmax, merges -------------------------------------===//
   mlir::LogicalResult convert(PackOp op);
@@ -267,6 +296,7 @@ private:
   mlir::LogicalResult convert(StoreOp op);
   mlir::LogicalResult convert(StorePartialOp op);
   mlir::LogicalResult convert(LoadPartialOp op);
+  std::array<mlir::Type, 2> offsetTypes(const RowsInfo &rows);
   /// Element offsets (i64) and mask of the live rows in a tensor.
   std::pair<mlir::Value, mlir::Value>
   rowOffsets(RowsInfo &rows, llvm::StringRef tensor, mlir::Location loc);
@@ -286,7 +316,9 @@ private:
                         Holding holding);
   /// Columns of memory where a tile in registers or a slot has more; else null.
   mlir::IntegerAttr memoryCols(int32_t cols, int32_t held);
-  frag::VecType vecType(int32_t rows, mlir::Type element, bool partial = false);
+  frag::LayoutAttr layoutAttr(Holding holding) const;
+  frag::VecType vecType(int32_t rows, mlir::Type element, bool partial = false,
+                        Holding holding = Holding::Accumulator);
   /// The vector of a value with its shares added up.
   mlir::Value complete(mlir::Value rowVec, mlir::Location loc);
   mlir::Value map(mlir::Type result, mlir::ValueRange inputs,
@@ -315,10 +347,15 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> realItems;
   llvm::EquivalenceClasses<void *> classes;
   llvm::DenseSet<void *> partialLeaders;
+  /// Tiles whose columns are keys; values that belong to no group.
+  llvm::DenseSet<void *> keyLeaders, joinedLeaders;
   llvm::StringMap<mlir::Value> paramCache, tmaps;
   llvm::DenseMap<unsigned, mlir::Value> headerCache;
   mlir::Value queueCache;
   mlir::Value scratch; ///< rows that an output hook reads
+  mlir::Value rankCache;
+  llvm::StringMap<mlir::Value> groupRings;
+  llvm::DenseMap<mlir::Value, State> joinedStates; ///< by the old O
 };
 
 } // namespace attn

@@ -51,7 +51,8 @@ static std::optional<Limits> limitsOf(HookOp hook) {
 
 LogicalResult KernelLowering::maskElements(ApplyMaskOp op, HookOp hook) {
   RowsInfo &rows = rowMaps[op.getRows()];
-  Value tile = at(op.getTile()), k0 = at(op.getK0()), kv1 = at(op.getKv1());
+  Value tile = at(op.getTile()), kv1 = at(op.getKv1());
+  Value k0 = firstKey(at(op.getK0()), tile, op.getLoc());
   SmallVector<Value> inputs = {tile};
   // Arguments of the hook: b, h, q, k.
   bool needHead = readsArgument(hook, 1) && rows.pack > 1,
@@ -88,8 +89,9 @@ Value KernelLowering::columnLimit(ApplyMaskOp op, ArrayRef<mask::Bound> bounds,
                                   ArrayRef<std::string> params, bool upper) {
   RowsInfo &rows = rowMaps[op.getRows()];
   Location loc = op.getLoc();
-  Value k0 = at(op.getK0()), kv1 = at(op.getKv1());
-  int32_t cols = cast<TileType>(op.getTile().getType()).getCols();
+  Value tile = at(op.getTile()), kv1 = at(op.getKv1());
+  Value k0 = firstKey(at(op.getK0()), tile, loc);
+  int32_t cols = cast<frag::RegType>(tile.getType()).getCols();
   bool needPos = llvm::any_of(bounds, [&](const mask::Bound &bound) {
     return bound.isUpper == upper && bound.qCoeff != 0;
   });

@@ -53,7 +53,8 @@ FailureOr<KernelLowering::Product> KernelLowering::productOf(Operation *op) {
       return op->emitOpError()
              << "needs Q in " << (role.async() ? "a slot" : "registers")
              << " and K in a slot";
-    return Product{query, position, key->second, frag::BOrder::NK, Value()};
+    return Product{query,   position,   key->second, frag::BOrder::NK,
+                   Value(), groupRank()};
   }
   auto pv = cast<PVOp>(op);
   auto value = slots.find(pv.getValue());
@@ -61,8 +62,8 @@ FailureOr<KernelLowering::Product> KernelLowering::productOf(Operation *op) {
     return op->emitOpError("needs V in a slot");
   if (pv.getP().getType().getElement().isF32())
     return refuse(op, "p_type = f32");
-  return Product{at(pv.getP()), Value(), value->second, frag::BOrder::KN,
-                 at(pv.getAcc())};
+  return Product{at(pv.getP()),    Value(),         value->second,
+                 frag::BOrder::KN, at(pv.getAcc()), groupRank()};
 }
 
 FailureOr<Value> KernelLowering::startProduct(Operation *op) {
@@ -106,7 +107,7 @@ LogicalResult KernelLowering::multiply(Operation *op) {
               frag::MmaOp::create(b, loc, type, frag::mmaM16N8K16,
                                   product->order, product->a, product->aPos,
                                   product->b.ring, product->b.pos,
-                                  product->acc));
+                                  product->part, product->acc));
   return success();
 }
 

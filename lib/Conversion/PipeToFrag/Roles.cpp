@@ -34,6 +34,9 @@ LogicalResult KernelLowering::setUp(pipe::RolesOp roles) {
   kernel.walk([&](pipe::ChannelOp op) { ops.push_back(op); });
   for (Region &body : roles.getBodies())
     findPartials(body.front());
+  // Behind the first walk: it knows what control flow joins.
+  for (Region &body : roles.getBodies())
+    findGroupValues(body.front());
   if (roles.getRoles().size() == 1 && roles.getRole(0).getReplicas() == 1) {
     auto one = std::make_unique<SameRole>(b);
     if (failed(one->analyse(ops, roles.getBodies().front().front())))
@@ -73,6 +76,8 @@ LogicalResult KernelLowering::convertRole(pipe::RolesOp op, unsigned index) {
     return op.emitOpError() << "role '" << role.name()
                             << "' multiplies by wgmma but is the only one, "
                                "which is not built for level L3";
+  if (failed(setGroups(op)))
+    return failure();
   if (!body.getArguments().empty()) {
     role.rank = b.getInsertionBlock()->getArgument(0);
     mapping.map(body.getArgument(0), role.rank);

@@ -99,7 +99,7 @@ Value Scalars::log2(Value x) const { return math::Log2Op::create(b, loc, x); }
 
 void KernelLowering::findPartials(Block &body) {
   auto unite = [&](Value x, Value y) {
-    if (isa<RowVecType>(x.getType()))
+    if (isa<RowVecType, TileType>(x.getType()))
       classes.unionSets(x.getAsOpaquePointer(), y.getAsOpaquePointer());
   };
   auto uniteAll = [&](auto xs, auto ys) {
@@ -133,8 +133,7 @@ void KernelLowering::findPartials(Block &body) {
 }
 
 bool KernelLowering::isPartial(Value rowVec) const {
-  auto it = classes.findLeader(rowVec.getAsOpaquePointer());
-  return it != classes.member_end() && partialLeaders.contains(*it);
+  return isIn(partialLeaders, rowVec);
 }
 
 Value KernelLowering::complete(Value rowVec, Location loc) {
@@ -161,8 +160,16 @@ StringRef KernelLowering::layoutName(Holding holding) const {
     return role.async() ? "wgmma_a" : "mma_a";
   case Holding::Transposed:
     return "quad16";
+  case Holding::Joined:
+    return role.groups > 1 ? "row_c" : layoutName(Holding::Accumulator);
   }
   llvm_unreachable("all are listed");
+}
+
+frag::LayoutAttr KernelLowering::layoutAttr(Holding holding) const {
+  return frag::LayoutAttr::get(b.getContext(),
+                               b.getStringAttr(layoutName(holding)), role.warps,
+                               holding == Holding::Joined ? 1 : role.groups);
 }
 
 IntegerAttr KernelLowering::memoryCols(int32_t cols, int32_t held) {
@@ -176,31 +183,34 @@ frag::RegType KernelLowering::regType(int32_t rows, int32_t cols, Type element,
   if (role.unit != Unit::None)
     granule = std::max(granule, layout::productGranule);
   cols = int32_t(llvm::alignTo(cols, granule));
-  auto layout = frag::LayoutAttr::get(
-      b.getContext(), b.getStringAttr(layoutName(holding)), role.warps);
   return frag::RegType::getChecked([&] { return kernel.emitError(); },
-                                   b.getContext(), rows, cols, element, layout);
+                                   b.getContext(), rows, cols, element,
+                                   layoutAttr(holding));
 }
 
-frag::VecType KernelLowering::vecType(int32_t rows, Type element,
-                                      bool partial) {
-  auto layout = frag::LayoutAttr::get(
-      b.getContext(), b.getStringAttr(layoutName(Holding::Accumulator)),
-      role.warps);
+frag::VecType KernelLowering::vecType(int32_t rows, Type element, bool partial,
+                                      Holding holding) {
   return frag::VecType::getChecked([&] { return kernel.emitError(); },
-                                   b.getContext(), rows, element, layout,
-                                   partial);
+                                   b.getContext(), rows, element,
+                                   layoutAttr(holding), partial);
 }
 
 /// Null, with an error, for a type that has no place in registers.
 Type KernelLowering::convertType(Value value) {
   Type type = value.getType();
-  if (auto tile = dyn_cast<TileType>(type))
-    return regType(tile.getRows(), tile.getCols(), tile.getElement(),
-                   tile.getElement().isF32() ? Holding::Accumulator
-                                             : Holding::OperandA);
+  bool whole = isIn(joinedLeaders, value);
+  if (auto tile = dyn_cast<TileType>(type)) {
+    int32_t cols = tile.getCols();
+    if (isIn(keyLeaders, value))
+      cols /= role.groups;
+    Holding own =
+        tile.getElement().isF32() ? Holding::Accumulator : Holding::OperandA;
+    return regType(tile.getRows(), cols, tile.getElement(),
+                   whole ? Holding::Joined : own);
+  }
   if (auto vec = dyn_cast<RowVecType>(type))
-    return vecType(vec.getRows(), vec.getElement(), isPartial(value));
+    return vecType(vec.getRows(), vec.getElement(), isPartial(value),
+                   whole ? Holding::Joined : Holding::Accumulator);
   if (type.isIntOrFloat())
     return type;
   emitError(value.getLoc()) << "value of type " << type

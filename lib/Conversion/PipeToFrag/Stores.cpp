@@ -19,6 +19,14 @@
 using namespace mlir;
 using namespace attn;
 
+/// Of the offsets of rows and of which are live, for whole tiles.
+std::array<Type, 2> KernelLowering::offsetTypes(const RowsInfo &rows) {
+  auto type = [&](Type element) -> Type {
+    return vecType(rows.rows, element, /*partial=*/false, Holding::Joined);
+  };
+  return {type(b.getI64Type()), type(b.getI1Type())};
+}
+
 std::pair<Value, Value>
 KernelLowering::rowOffsets(RowsInfo &rows, StringRef tensor, Location loc) {
   Value batch = stride(tensor, "batch"), token = stride(tensor, "token"),
@@ -32,8 +40,8 @@ KernelLowering::rowOffsets(RowsInfo &rows, StringRef tensor, Location loc) {
   if (role.unit == Unit::Mma)
     row0 = frag::OpaqueOp::create(b, loc, row0.getType(), row0);
   auto results = maps(
-      {vecType(rows.rows, b.getI64Type()), vecType(rows.rows, b.getI1Type())},
-      {}, loc, [&](Scalars &s, ValueRange args, auto &yield) {
+      offsetTypes(rows), {}, loc,
+      [&](Scalars &s, ValueRange args, auto &yield) {
         Value row = rows.inTile(s, args.back());
         Value t = s.add(row0, row);
         Value h =
@@ -51,30 +59,33 @@ std::pair<Value, Value> KernelLowering::slotOffsets(RowsInfo &rows, Value slot,
                                                     Location loc) {
   Scalars outer{b, loc};
   Value first = outer.mul(outer.ext(slot), outer.i64(rows.tileRows));
-  auto results = maps(
-      {vecType(rows.rows, b.getI64Type()), vecType(rows.rows, b.getI1Type())},
-      {}, loc, [&](Scalars &s, ValueRange args, auto &yield) {
-        Value row = rows.inTile(s, args.back());
-        yield.push_back(s.mul(s.add(first, s.extU(row)), s.i64(width)));
-        yield.push_back(s.cmp(arith::CmpIPredicate::slt, row, rows.nrows));
-      });
+  auto results =
+      maps(offsetTypes(rows), {}, loc,
+           [&](Scalars &s, ValueRange args, auto &yield) {
+             Value row = rows.inTile(s, args.back());
+             yield.push_back(s.mul(s.add(first, s.extU(row)), s.i64(width)));
+             yield.push_back(s.cmp(arith::CmpIPredicate::slt, row, rows.nrows));
+           });
   return {results[0], results[1]};
 }
 
 LogicalResult KernelLowering::convert(StoreOp op) {
   Location loc = op.getLoc();
   RowsInfo &rows = rowMaps[op.getRows()];
-  Value tile = at(op.getTile());
+  FailureOr<Value> whole = joinTile(op.getTile(), loc);
+  if (failed(whole))
+    return failure();
+  Value tile = *whole;
   auto type = cast<frag::RegType>(tile.getType());
   Type element = op.getOutput().getType().getElement();
   if (element != type.getElement()) {
     tile = frag::PackOp::create(
         b, loc,
-        regType(type.getRows(), type.getCols(), element, Holding::Accumulator),
+        regType(type.getRows(), type.getCols(), element, Holding::Joined),
         tile);
     // Eight neighbouring columns a lane: fewer and wider stores.
     if (kernel.getSchedule()->getEpilogue() == "quad_transpose" &&
-        role.unit != Unit::None) {
+        layoutName(Holding::Joined) != "row_c") {
       Type moved =
           regType(type.getRows(), type.getCols(), element, Holding::Transposed);
       if (!moved)
@@ -112,7 +123,10 @@ LogicalResult KernelLowering::convert(StorePartialOp op) {
   Type ptr = frag::PtrType::get(b.getContext(), b.getF32Type());
   // Partials have the columns of the output, whoever wrote them.
   int32_t cols = op.getTile().getType().getCols();
-  Value tile = at(op.getTile());
+  FailureOr<Value> whole = joinTile(op.getTile(), loc);
+  if (failed(whole))
+    return failure();
+  Value tile = *whole;
   auto [offsets, live] = slotOffsets(rows, slot, cols, loc);
   frag::StoreOp::create(
       b, loc, tile, param("partial_o", ptr), offsets, live,

@@ -161,8 +161,11 @@ static Value mergedLog(Scalars &s, Value top, Value sum) {
 
 LogicalResult KernelLowering::convert(FinishOp op) {
   Value c = at(op.getC());
-  Value m = complete(op.getM(), op.getLoc());
-  Value l = complete(op.getL(), op.getLoc());
+  FailureOr<State> whole =
+      joinGroups(op.getO(), op.getM(), op.getL(), c, op.getLoc());
+  if (failed(whole))
+    return failure();
+  Value m = whole->m, l = whole->l;
   SmallVector<Value> inputs = {m, l};
   if (op.getSink())
     inputs.push_back(complete(op.getSink(), op.getLoc()));
@@ -183,7 +186,7 @@ LogicalResult KernelLowering::convert(FinishOp op) {
              yield.push_back(s.mulF(w.a, inverse(s, sum)));
              yield.push_back(logOf(s, w.top, sum));
            });
-  auto o = cast<TypedValue<frag::RegType>>(at(op.getO()));
+  auto o = cast<TypedValue<frag::RegType>>(whole->o);
   Value factor = factorAndLse[0];
   Location loc = op.getLoc();
   Value scaled = map(o.getType(), {o, factor}, loc,
@@ -195,10 +198,12 @@ LogicalResult KernelLowering::convert(FinishOp op) {
   auto isEmpty = [](Scalars &s, Value factor) {
     return s.cmpF(arith::CmpFPredicate::OEQ, factor, s.f32(0));
   };
-  Value empty = map(vecType(o.getType().getRows(), b.getI1Type()), factor, loc,
-                    [&](Scalars &s, ValueRange x, auto &yield) {
-                      yield.push_back(isEmpty(s, x[0]));
-                    });
+  Type flags = vecType(o.getType().getRows(), b.getI1Type(), /*partial=*/false,
+                       Holding::Joined);
+  Value empty =
+      map(flags, factor, loc, [&](Scalars &s, ValueRange x, auto &yield) {
+        yield.push_back(isEmpty(s, x[0]));
+      });
   auto zeroed = [&] {
     return map(o.getType(), {scaled, factor}, loc,
                [&](Scalars &s, ValueRange x, auto &yield) {

@@ -175,7 +175,10 @@ LogicalResult KernelLowering::convert(TransformRowsOp op) {
   if (!hook)
     return op.emitOpError() << "kernel has no output hook";
   RowsInfo &rows = rowMaps[op.getRows()];
-  auto type = dyn_cast_or_null<frag::RegType>(convertType(op.getTile()));
+  FailureOr<Value> tile = joinTile(op.getTile(), op.getLoc());
+  if (failed(tile))
+    return failure();
+  auto type = cast<frag::RegType>(tile->getType());
   // What an element reads of others goes through shared memory.
   Value through;
   Value own = hook.getBody().front().getArguments().back();
@@ -184,7 +187,7 @@ LogicalResult KernelLowering::convert(TransformRowsOp op) {
       return failure();
   bool ok = true;
   auto made = frag::RewriteTileOp::create(
-      b, op.getLoc(), at(op.getTile()), through,
+      b, op.getLoc(), *tile, through,
       [&](OpBuilder &inner, Location loc, ValueRange args) {
         Scalars s{inner, loc};
         Value t = s.add(rows.row0, rows.inTile(s, args[0]));

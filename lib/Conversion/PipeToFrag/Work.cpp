@@ -222,6 +222,16 @@ LogicalResult KernelLowering::convert(RequestOp op) {
 // Row maps
 //===----------------------------------------------------------------------===//
 
+/// The query head of each row, in a vector of a type.
+Value KernelLowering::queryHeads(const RowsInfo &rows, Type type,
+                                 Location loc) {
+  return map(type, {}, loc, [&](Scalars &s, ValueRange args, auto &yield) {
+    Value t = s.add(rows.row0, rows.inTile(s, args.back()));
+    Value first = s.mul(rows.head, s.i32(rows.pack));
+    yield.push_back(s.add(first, s.remU(t, rows.pack)));
+  });
+}
+
 LogicalResult KernelLowering::addRowVectors(Value old, RowsInfo &rows) {
   Location loc = old.getLoc();
   if (llvm::none_of(old.getUsers(),
@@ -237,12 +247,7 @@ LogicalResult KernelLowering::addRowVectors(Value old, RowsInfo &rows) {
         Value shift = s.sub(rows.kvLen, rows.qLen);
         yield.push_back(s.add(s.divU(t, rows.pack), shift));
       });
-  rows.queryHeads =
-      map(type, {}, loc, [&](Scalars &s, ValueRange args, auto &yield) {
-        Value t = s.add(rows.row0, rows.inTile(s, args.back()));
-        Value first = s.mul(rows.head, s.i32(rows.pack));
-        yield.push_back(s.add(first, s.remU(t, rows.pack)));
-      });
+  rows.queryHeads = queryHeads(rows, type, loc);
   return success();
 }
 

@@ -14,6 +14,20 @@ frag.kernel @rings threads 256 smem 0 params 200 {
 
 // -----
 
+// Overlays follow each other from byte 0 on, whatever the others need.
+// CHECK-LABEL: frag.kernel @overlay threads 32 smem 33792
+frag.kernel @overlay threads 32 smem 0 params 200 {
+  // CHECK: frag.smem "o" at 0 overlay
+  %o = frag.smem "o" at -1 overlay : !frag.ring<64x128xf32, swizzle = 128, slots = 1>
+  // CHECK: frag.smem "k" at 0 :
+  %k = frag.smem "k" at -1 : !frag.ring<64x64xf16, swizzle = 128, slots = 2>
+  // CHECK: frag.smem "m" at 32768 overlay
+  %m = frag.smem "m" at -1 overlay : !frag.ring<64x4xf32, swizzle = 0, slots = 1>
+  frag.return
+}
+
+// -----
+
 frag.kernel @twice threads 32 smem 0 params 200 {
   // expected-error @+1 {{ring 'q' already has offset 1024}}
   %q = frag.smem "q" at 1024 : !frag.ring<16x64xbf16, swizzle = 128, slots = 1>

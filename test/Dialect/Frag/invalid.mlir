@@ -47,6 +47,11 @@ func.func private @f(!frag.reg<16x16xf32, #frag.layout<"mma_c", warps = 0>>)
 
 // -----
 
+// expected-error @+1 {{layout needs at least 1 group but has 0}}
+func.func private @f(!frag.reg<16x16xf32, #frag.layout<"mma_c", warps = 1, groups = 0>>)
+
+// -----
+
 // expected-error @+1 {{register tile of 'i32' (known: f32, f16, bf16)}}
 func.func private @f(!frag.reg<16x16xi32, #frag.layout<"mma_c", warps = 1>>)
 

@@ -135,6 +135,17 @@ frag.kernel @past_the_end threads 32 smem 1024 params 200 {
 
 // -----
 
+// An overlay lies over what is none, but not over another.
+frag.kernel @overlays threads 32 smem 4096 params 200 {
+  %q = frag.smem "q" at 0 : !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
+  %o = frag.smem "o" at 0 overlay : !frag.ring<16x32xf32, swizzle = 128, slots = 1>
+  // expected-error @+1 {{ring 'm' at 1024 overlaps ring 'o' at 0 to 2048}}
+  %m = frag.smem "m" at 1024 overlay : !frag.ring<16x4xf32, swizzle = 0, slots = 1>
+  frag.return
+}
+
+// -----
+
 frag.kernel @overlap threads 32 smem 4096 params 200 {
   %q = frag.smem "q" at 0 : !frag.ring<16x64xbf16, swizzle = 128, slots = 1>
   // expected-error @+1 {{ring 'k' at 1024 overlaps ring 'q' at 0 to 2048}}

@@ -1,6 +1,7 @@
 """A compiled kernel of any head dims against a reference, in the emulator.
 
-usage: check_dims.py TARGET DIM DIM_V [--schedule=FIELDS] [--edit=REGEX=>TEXT]
+usage: check_dims.py TARGET DIM DIM_V [--schedule=FIELDS] [--queries=N] [--keys=N]
+                     [--edit=REGEX=>TEXT]
 
 Causal, two query heads on one KV head, one request.  The kernel runs whole and in two
 slices, which its merge kernel joins.  Rows lie 8 elements apart with NaN between them:
@@ -22,7 +23,7 @@ from check_prefill import Memory
 from ptx_emulator import Machine, from_half, to_half
 from ptx_hopper import HopperMachine, tensor_map
 
-GROUP, QUERIES, KEYS, CUT, GAP = 2, 20, 70, 48, 8
+GROUP, GAP = 2, 8
 TEXT = """\
 !Q = !attn.tensor<query, bf16, heads = {h}, dim = {d}, ragged>
 !K = !attn.tensor<key, bf16, heads = 1, dim = {d}, ragged>
@@ -85,11 +86,15 @@ def main():
     parser.add_argument("dim", type=int)
     parser.add_argument("dim_v", type=int)
     parser.add_argument("--schedule", default="")
+    parser.add_argument("--queries", type=int, default=20)
+    parser.add_argument("--keys", type=int, default=70)
     parser.add_argument("--edit", default="")
     options = parser.parse_args()
     random.seed(1)
     compiled = Compiled(options)
     dim, dim_v = options.dim, options.dim_v
+    queries, keys = options.queries, options.keys
+    cut = keys * 3 // 4 // 16 * 16
     memory = Memory(1 << 20)
 
     def tensor(rows, width):
@@ -97,10 +102,10 @@ def main():
         bits = [to_half([random.gauss(0, 1) for _ in range(width)], "bf16") for _ in range(rows)]
         content = b"".join(array("H", row).tobytes() + b"\xff" * (2 * GAP) for row in bits)
         return memory.add(content), [list(map(float, from_half(row, "bf16"))) for row in bits]
-    q_at, q = tensor(QUERIES * GROUP, dim)
-    k_at, k = tensor(KEYS, dim)
-    v_at, v = tensor(KEYS, dim_v)
-    rows, pitch, pitch_v = QUERIES * GROUP, dim + GAP, dim_v + GAP
+    q_at, q = tensor(queries * GROUP, dim)
+    k_at, k = tensor(keys, dim)
+    v_at, v = tensor(keys, dim_v)
+    rows, pitch, pitch_v = queries * GROUP, dim + GAP, dim_v + GAP
     out, lse = memory.add(b"\xff" * (2 * rows * pitch_v)), memory.add(b"\xff" * (4 * rows))
     tile_q = int(re.search(r"tile_q = (\d+)", compiled.schedule)[1])
     assert tile_q >= rows, "one tile holds all rows"
@@ -109,17 +114,17 @@ def main():
     strides = [0, GROUP * pitch, pitch, 0, pitch, pitch, 0, pitch_v, pitch_v,
                0, GROUP * pitch_v, pitch_v, 0, GROUP, 1]
     shapes = {
-        "q": {"dim": (dim, 1), "group": (GROUP, pitch), "token": (QUERIES, GROUP * pitch),
+        "q": {"dim": (dim, 1), "group": (GROUP, pitch), "token": (queries, GROUP * pitch),
               "head": (1, 8), "batch": (1, 8)},
-        "k": {"dim": (dim, 1), "token": (KEYS, pitch), "head": (1, 8), "batch": (1, 8)},
-        "v": {"dim": (dim_v, 1), "token": (KEYS, pitch_v), "head": (1, 8), "batch": (1, 8)}}
+        "k": {"dim": (dim, 1), "token": (keys, pitch), "head": (1, 8), "batch": (1, 8)},
+        "v": {"dim": (dim_v, 1), "token": (keys, pitch_v), "head": (1, 8), "batch": (1, 8)}}
     maps = compiled.maps({"q": q_at, "k": k_at, "v": v_at}, shapes)
 
     def run(name, items, merges):
         header = struct.pack("<16I", 0, len(items), len(merges), 1, 0, 0, 0, 2, 64, 64 + 32 * len(items),
                              64 + 32 * (len(items) + len(merges)), 0, 0, 0, 0, 0)
         plan = memory.add(header + b"".join(struct.pack("<8i", *i) for i in items + merges) +
-                          struct.pack("<4i", 0, QUERIES, 0, KEYS))
+                          struct.pack("<4i", 0, queries, 0, keys))
         params = struct.pack("<8Q15q2ifi", q_at, k_at, v_at, out, lse, plan, partial_o, partial_lse,
                              *strides, GROUP, 1, 1 / math.sqrt(dim), 0)
         for at, data in sorted(maps.items()):
@@ -135,7 +140,7 @@ def main():
         lses = memory.words(lse, rows, "f")
         wrong = norm = 0.0
         for row in range(rows):
-            visible = row // GROUP + KEYS - QUERIES + 1
+            visible = row // GROUP + keys - queries + 1
             scores = [sum(map(float.__mul__, q[row], key)) / math.sqrt(dim) for key in k[:visible]]
             top = max(scores)
             weights = [math.exp(s - top) for s in scores]
@@ -150,11 +155,11 @@ def main():
             assert all(x == 0xFFFF for x in gap), f"row {row} is written past {dim_v} columns"
         return math.sqrt(wrong / norm)
 
-    run("prefill", [(0, 0, 0, rows, 0, KEYS, -1, 0)], [])
+    run("prefill", [(0, 0, 0, rows, 0, keys, -1, 0)], [])
     whole = error()
     for at, size in ((out, 2 * rows * pitch_v), (lse, 4 * rows)):
         memory.data[at:at + size] = b"\xff" * size
-    run("prefill", [(0, 0, 0, rows, 0, CUT, 0, 0), (0, 0, 0, rows, CUT, KEYS, 1, 0)], [])
+    run("prefill", [(0, 0, 0, rows, 0, cut, 0, 0), (0, 0, 0, rows, cut, keys, 1, 0)], [])
     slots = memory.words(partial_o, 2 * tile_q * dim_v, "f")
     for slot in range(2):
         live = slots[slot * tile_q * dim_v:(slot * tile_q + rows) * dim_v]

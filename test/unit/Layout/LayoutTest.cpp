@@ -97,6 +97,24 @@ TEST(Layout, PrefillTileOfEightWarps) {
   EXPECT_EQ(get({"mma_a", 128, 128, 8}).machineRegistersPerThread(), 32u);
 }
 
+TEST(Layout, GroupsHoldATileEach) {
+  std::string error;
+  for (auto [name, cols] : {std::pair("mma_c", 24u), std::pair("mma_a", 48u),
+                            std::pair("row_c", 96u)}) {
+    auto groups =
+        Layout::make(name, 32, cols, 4, error, GridOrder::RowMajor, 2);
+    auto alone = Layout::make(name, 32, cols, 2, error);
+    ASSERT_TRUE(groups && alone) << error;
+    EXPECT_EQ(groups->getThreads(), 128u);
+    EXPECT_EQ(groups->registersPerThread(), alone->registersPerThread());
+    EXPECT_FALSE(groups->sameHolding(*alone));
+    for (unsigned t = 0; t < 128; ++t)
+      for (unsigned r = 0; r < groups->registersPerThread(); ++r)
+        ASSERT_EQ(groups->coord(t, r), alone->coord(t % 64, r)) << name;
+    EXPECT_LT(groups->owner(31, cols - 1).thread, 64u);
+  }
+}
+
 TEST(Layout, GridRepeatsRowsAndOrdersRegisters) {
   // 2 warps hold 32 rows, so 96 rows are three grid rows.
   Layout row = get({"mma_c", 96, 24, 2});
@@ -225,6 +243,13 @@ TEST(Layout, ErrorsCarryTheNumbers) {
   EXPECT_EQ(errorOf("mma_c", 1u << 20, 64, 1),
             "layout mma_c takes tiles up to 16384 rows and columns but the "
             "tile is 1048576 x 64");
+  std::string error;
+  EXPECT_FALSE(Layout::make("mma_c", 64, 64, 4, error, GridOrder::RowMajor, 3));
+  EXPECT_EQ(error, "layout mma_c needs a number of groups that divides its 4 "
+                   "warps but got 3");
+  EXPECT_FALSE(
+      Layout::make("wgmma_c", 64, 64, 4, error, GridOrder::RowMajor, 2));
+  EXPECT_EQ(error, "layout wgmma_c needs at least 4 warps but got 2");
   EXPECT_EQ(errorOf("tile", 16, 8, 1),
             "unknown layout 'tile' (known: mma_c, mma_a, mma_b, wgmma_c, "
             "wgmma_a, quad16, row_c)");

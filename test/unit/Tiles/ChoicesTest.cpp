@@ -200,6 +200,7 @@ TEST_F(Choices, OtherTargets) {
   ScheduleChoices warps = chooseSchedules(facts, target("sm_80"));
   EXPECT_EQ(tiles(warps.ladder),
             Tiles({{128, 64}, {128, 48}, {128, 32}, {128, 64}, {128, 32}}));
+  EXPECT_EQ(tiles(warps.beside), Tiles({{16, 128}}));
   EXPECT_EQ(tiles(warps.measured), Tiles({{128, 96}, {128, 64}, {16, 32}}));
   // From the widest O on 16 rows a warp, for want of registers.
   for (auto [dim, dimV, keys, threads] :
@@ -251,6 +252,43 @@ TEST_F(Choices, PricesPickAsMeasured) {
       {512, 518}, {1024, 613}, {2048, 669}, {4096, 696}};
   for (auto [length, tflops] : speeds)
     EXPECT_NEAR(speed(length) / speed(16384), tflops / 739, 0.03) << length;
+}
+
+/// Warps that share out the keys: a tile for few rows, on one target.
+TEST_F(Choices, FewRowsTakeSmallTiles) {
+  for (int32_t dim : {64, 128, 256}) {
+    set(dim, dim, true, 32, 8);
+    ScheduleChoices choices = chooseSchedules(facts, target("sm_80"));
+    ASSERT_EQ(choices.beside.size(), 1u) << dim;
+    auto price = [&](ScheduleAttr s, int64_t q, int64_t kv) {
+      ItemCost cost = costOf(facts, s, target("sm_80"));
+      return plan::Price{s.getTileQ(), s.getTileK(), s.getPack(), cost.row,
+                         cost.key}
+          .of(q, kv, 32);
+    };
+    ScheduleAttr large = choices.ladder.front(), few = choices.beside.front();
+    EXPECT_EQ(few.getPack(), 4);
+    // Of 4 packed heads: 4 and 16 rows, then more than a tile of each.
+    for (auto [q, kv] : {std::pair(1, 4096), std::pair(4, 300)})
+      EXPECT_LT(price(few, q, kv), price(large, q, kv)) << dim;
+    for (auto [q, kv] : {std::pair(32, 4096), std::pair(512, 512)})
+      EXPECT_GT(price(few, q, kv), price(large, q, kv)) << dim;
+    // O of 16 rows in f32, m and l of 4 groups lie where K and V were.
+    Resources r = resourcesOf(facts, few);
+    EXPECT_EQ(r.threads, 128u);
+    EXPECT_EQ(r.sharedBytes,
+              uint64_t(16 + 4 * few.getTileK()) * uint64_t(dim) * 2)
+        << dim;
+  }
+  // One slot of K and V each is less than that.
+  set(256, 256, false);
+  std::string why;
+  ScheduleAttr one = applyOverrides(
+      chooseSchedules(facts, target("sm_80")).beside.front(),
+      "channels.k=1,channels.v=1,skew.load_kv=0,tile_k=64,roles=all:4", why);
+  ASSERT_TRUE(one) << why;
+  EXPECT_EQ(resourcesOf(facts, one).sharedBytes,
+            std::max(uint64_t(16 + 128) * 512, uint64_t(64 * (1024 + 16))));
 }
 
 /// What is computed and where it lies, of every head dim: products of 16

@@ -434,7 +434,7 @@ TEST_F(Overrides, Limits) {
   EXPECT_EQ(sum("tile_q=256"),
             "kernel needs 296 registers a thread but sm_80 has 255");
   EXPECT_EQ(sum("roles=all:16,tile_k=192,channels.k=1,channels.v=1"),
-            "kernel needs 69632 registers a block but sm_80 has 65536");
+            "kernel needs 94208 registers a block but sm_80 has 65536");
 }
 
 TEST_F(Overrides, Refusals) {
@@ -454,7 +454,14 @@ TEST_F(Overrides, Refusals) {
   EXPECT_EQ(refusal("epilogue=quad_transpose", "cpu"),
             "epilogue = quad_transpose is not built for cpu (built: direct)");
   EXPECT_EQ(refusal("tile_q=224"),
-            "tile_q is 224 but 4 warps of 16 rows need a multiple of 64");
+            "tile_q is 224 but 4 warps of 16 rows need a multiple of 64, or 16 "
+            "rows times a divisor of 4");
+  EXPECT_EQ(refusal("tile_q=16,tile_k=32"),
+            "tile_k is 32 but 4 groups of warps take a multiple of 16 keys "
+            "each: 64");
+  EXPECT_EQ(refusal("tile_q=16,tile_k=128,roles=all:8"),
+            "tile_q is 16 but 8 warps hold 4 rows each of what 8 groups join: "
+            "32");
   EXPECT_EQ(refusal("atoms.pv=mma.m16n8k16.ss"),
             "atoms.pv is mma.m16n8k16.ss but P of the second product is in "
             "registers: mma.m16n8k16");

@@ -99,6 +99,12 @@ LogicalResult KernelOp::verifyRegions() {
         return WalkResult::interrupt();
       }
     }
+    if (auto rank = dyn_cast<GroupRankOp>(op))
+      if (int32_t groups = rank.getGroups(); groups < 1 || warps % groups) {
+        rank.emitOpError() << "needs a number of groups that divides " << warps
+                           << " warps but has " << groups;
+        return WalkResult::interrupt();
+      }
     if (auto tmap = dyn_cast<TmapOp>(op))
       if (int32_t(tmap.getOffset()) + TmapOp::bytes >
           int32_t(getParamsBytes())) {
@@ -241,24 +247,29 @@ LogicalResult MapOp::verify() {
     if (!hasTile())
       return emitOpError() << "exp2_fma counts columns but there is no tile";
   }
-  // Rows and warps of all; shape and layout of the tiles among them.
-  int32_t rows = -1, warps = -1;
+  // Rows, warps and groups of all; shape and layout of the tiles among them.
+  int32_t rows = -1, warps = -1, groups = -1;
   RegType tile;
   bool partialIn = false;
   auto check = [&](Type type) -> LogicalResult {
     auto reg = dyn_cast<RegType>(type);
     auto vec = dyn_cast<VecType>(type);
     int32_t r = reg ? reg.getRows() : vec.getRows();
-    int32_t w = (reg ? reg.getLayout() : vec.getLayout()).getWarps();
+    LayoutAttr layout = reg ? reg.getLayout() : vec.getLayout();
+    int32_t w = layout.getWarps(), g = layout.getGroups();
     if (rows < 0) {
       rows = r;
       warps = w;
+      groups = g;
     }
     if (r != rows)
       return emitOpError() << "mixes " << rows << " rows and " << r << " rows";
     if (w != warps)
       return emitOpError() << "mixes layouts of " << warps << " and " << w
                            << " warps";
+    if (g != groups)
+      return emitOpError() << "mixes layouts of " << groups << " and " << g
+                           << " groups";
     if (!reg)
       return success();
     if (tile && (reg.getCols() != tile.getCols() ||
@@ -556,6 +567,9 @@ LogicalResult QuadTransposeOp::verify() {
   if (in.getLayout().getWarps() != out.getLayout().getWarps())
     return emitOpError() << "mixes layouts of " << in.getLayout().getWarps()
                          << " and " << out.getLayout().getWarps() << " warps";
+  if (in.getLayout().getGroups() != out.getLayout().getGroups())
+    return emitOpError() << "mixes layouts of " << in.getLayout().getGroups()
+                         << " and " << out.getLayout().getGroups() << " groups";
   return success();
 }
 

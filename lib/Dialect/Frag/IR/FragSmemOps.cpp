@@ -4,6 +4,7 @@
 //
 //   nk: A 128x128, ring 64x128 (n x k)  -> 128x64
 //   kn: A 128x64,  ring 64x128 (k x n)  -> 128x128
+//   nk .. part: A 16x128, 16 of 64 rows -> 16x16
 //
 // Invariant: the layouts are those of the atom: mma_a for A, mma_c for C.
 //
@@ -47,10 +48,27 @@ RegType MmaOp::getAFragments() {
   auto ring = cast<RingType>(getA().getType());
   auto layout =
       LayoutAttr::get(getContext(), StringAttr::get(getContext(), "mma_a"),
-                      getResult().getType().getLayout().getWarps());
+                      getResult().getType().getLayout().getWarps(),
+                      getResult().getType().getLayout().getGroups());
   return RegType::getChecked([&] { return emitOpError(); }, getContext(),
                              ring.getRows(), ring.getCols(), ring.getElement(),
                              layout);
+}
+
+int32_t MmaOp::getBRows() {
+  if (!getPart())
+    return getRing().getType().getRows();
+  return getBOrder() == BOrder::NK ? getResult().getType().getCols()
+                                   : getAFragments().getCols();
+}
+
+layout::Ldmatrix MmaOp::getBLoads() {
+  return operandBOf(getRing().getType(), getBOrder(), unsigned(getBRows()),
+                    unsigned(getResult().getType().getLayout().getWarps()));
+}
+
+int64_t MmaOp::getPartBytes() {
+  return int64_t(getBRows()) * swizzleOf(getRing().getType()).rowPitchBytes();
 }
 
 LogicalResult MmaOp::verify() {
@@ -75,8 +93,15 @@ LogicalResult MmaOp::verify() {
     return emitOpError() << "A holds " << a.getElement() << " but the ring "
                          << ring.getElement();
   bool nk = getBOrder() == BOrder::NK;
-  int32_t k = nk ? ring.getCols() : ring.getRows();
-  int32_t n = nk ? ring.getRows() : ring.getCols();
+  int32_t rows = getBRows();
+  // Parts begin where the swizzle does.
+  if (ring.getRows() % rows != 0 || (getPart() && rows % 16 != 0))
+    return emitOpError() << "takes a part of " << rows << " rows of "
+                         << ring.getRows()
+                         << " but parts are a multiple of 16 rows that divides "
+                            "the slot's";
+  int32_t k = nk ? ring.getCols() : rows;
+  int32_t n = nk ? rows : ring.getCols();
   if (a.getCols() != k)
     return emitOpError() << "A has " << a.getCols() << " columns but B has "
                          << k << " rows of k";
@@ -87,6 +112,10 @@ LogicalResult MmaOp::verify() {
     return emitOpError() << "A has " << a.getLayout().getWarps()
                          << " warps but the result has "
                          << c.getLayout().getWarps();
+  if (a.getLayout().getGroups() != c.getLayout().getGroups())
+    return emitOpError() << "A has " << a.getLayout().getGroups()
+                         << " groups but the result has "
+                         << c.getLayout().getGroups();
   std::string error;
   auto b = layout::Layout::make("mma_b", k, n, a.getLayout().getWarps(), error);
   if (!b || !layout::Ldmatrix::make(*b,

@@ -171,15 +171,27 @@ void TmapType::print(AsmPrinter &printer) const {
 
 static bool isSixteenBit(Type type) { return type.isF16() || type.isBF16(); }
 
+std::optional<layout::Layout> LayoutAttr::make(int32_t rows, int32_t cols,
+                                               std::string &error) const {
+  if (getWarps() <= 0) {
+    error =
+        "layout needs at least 1 warp but has " + std::to_string(getWarps());
+    return std::nullopt;
+  }
+  if (getGroups() <= 0) {
+    error =
+        "layout needs at least 1 group but has " + std::to_string(getGroups());
+    return std::nullopt;
+  }
+  return layout::Layout::make(getAtom().getValue(), rows, cols, getWarps(),
+                              error, layout::GridOrder::RowMajor, getGroups());
+}
+
 LogicalResult RegType::verify(function_ref<InFlightDiagnostic()> emitError,
                               int32_t rows, int32_t cols, Type element,
                               LayoutAttr layout) {
   std::string error;
-  if (layout.getWarps() <= 0)
-    return emitError() << "layout needs at least 1 warp but has "
-                       << layout.getWarps();
-  auto made = layout::Layout::make(layout.getAtom().getValue(), rows, cols,
-                                   layout.getWarps(), error);
+  auto made = layout.make(rows, cols, error);
   if (!made)
     return emitError() << error;
   // A tile of 32-bit registers may hold 16-bit elements (two registers packed),
@@ -199,13 +211,9 @@ LogicalResult VecType::verify(function_ref<InFlightDiagnostic()> emitError,
                               int32_t rows, Type element, LayoutAttr layout,
                               bool partial) {
   std::string error;
-  if (layout.getWarps() <= 0)
-    return emitError() << "layout needs at least 1 warp but has "
-                       << layout.getWarps();
   const layout::Atom *atom =
       layout::findAtom(layout.getAtom().getValue(), error);
-  if (!atom || !layout::Layout::make(layout.getAtom().getValue(), rows,
-                                     atom->cols, layout.getWarps(), error))
+  if (!atom || !layout.make(rows, atom->cols, error))
     return emitError() << error;
   if (!element.isF32() && !element.isInteger(1) && !element.isInteger(32) &&
       !element.isInteger(64))
@@ -322,17 +330,14 @@ int64_t RingType::getSlotBytes() const { return swizzleOf(*this).bytes(); }
 
 layout::Layout attn::frag::layoutOf(RegType type) {
   std::string error;
-  return *layout::Layout::make(type.getLayout().getAtom().getValue(),
-                               type.getRows(), type.getCols(),
-                               type.getLayout().getWarps(), error);
+  return *type.getLayout().make(type.getRows(), type.getCols(), error);
 }
 
 layout::Layout attn::frag::layoutOf(VecType type) {
   std::string error;
-  StringRef name = type.getLayout().getAtom().getValue();
-  const layout::Atom *atom = layout::findAtom(name, error);
-  return *layout::Layout::make(name, type.getRows(), atom->cols,
-                               type.getLayout().getWarps(), error);
+  const layout::Atom *atom =
+      layout::findAtom(type.getLayout().getAtom().getValue(), error);
+  return *type.getLayout().make(type.getRows(), atom->cols, error);
 }
 
 layout::Swizzle attn::frag::swizzleOf(RingType type) {
@@ -343,11 +348,11 @@ layout::Swizzle attn::frag::swizzleOf(RingType type) {
 }
 
 layout::Ldmatrix attn::frag::operandBOf(RingType ring, BOrder order,
-                                        unsigned warps) {
+                                        unsigned rows, unsigned warps) {
   std::string error;
   bool nk = order == BOrder::NK;
-  unsigned k = nk ? ring.getCols() : ring.getRows();
-  unsigned n = nk ? ring.getRows() : ring.getCols();
+  unsigned k = nk ? ring.getCols() : rows;
+  unsigned n = nk ? rows : ring.getCols();
   auto layout = *layout::Layout::make("mma_b", k, n, warps, error);
   return *layout::Ldmatrix::make(
       layout, nk ? layout::MmaOperand::BFromNK : layout::MmaOperand::BFromKN,

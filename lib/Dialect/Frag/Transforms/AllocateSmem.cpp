@@ -6,8 +6,10 @@
 //     -> at 0, at 32768 and at 65536, kernel smem 65552
 //
 // Rings follow each other in the order of the text, then the words, then the
-// barriers: all of them live as long as the kernel, so there is nothing to
-// share. Invariant: the offset of a ring is a multiple of 1024 bytes, the
+// barriers: all of them live as long as the kernel.  Overlays follow each other from
+// byte 0 on, over the other rings.
+//
+// Invariant: the offset of a ring is a multiple of 1024 bytes, the
 // period of the widest swizzle; that of words and barriers a multiple of 16.
 //
 //===----------------------------------------------------------------------===//
@@ -51,12 +53,19 @@ struct AllocateSmem
       next += bytes;
       return WalkResult::advance();
     };
-    WalkResult rings = kernel.walk([&](SmemOp op) {
-      return place(op, "ring", op.getRing().getType().getBytes(), period);
-    });
-    if (rings.wasInterrupted())
-      return signalPassFailure();
-    next = int64_t(llvm::alignTo(next, period));
+    int64_t end = 0;
+    for (bool overlay : {false, true}) {
+      next = 0;
+      WalkResult rings = kernel.walk([&](SmemOp op) {
+        if (op.getOverlay() != overlay)
+          return WalkResult::advance();
+        return place(op, "ring", op.getRing().getType().getBytes(), period);
+      });
+      if (rings.wasInterrupted())
+        return signalPassFailure();
+      end = std::max(end, next);
+    }
+    next = int64_t(llvm::alignTo(end, period));
     WalkResult words = kernel.walk([&](WordsOp op) {
       return place(op, "words", op.getWords().getType().getBytes(), unit);
     });

@@ -100,6 +100,11 @@ private:
     Operation *op;
     StringRef kind, name;
     int64_t begin, bytes, align;
+    bool overlay = false;
+
+    bool mayOverlap(const Piece &other) const {
+      return kind == "ring" && other.kind == "ring" && overlay != other.overlay;
+    }
   };
 
   static SmallVector<Piece> piecesOf(KernelOp kernel) {
@@ -108,7 +113,8 @@ private:
       if (auto x = dyn_cast<SmemOp>(op)) {
         RingType type = x.getRing().getType();
         pieces.push_back({op, "ring", x.getName(), int32_t(x.getOffset()),
-                          type.getBytes(), swizzleOf(type).alignment()});
+                          type.getBytes(), swizzleOf(type).alignment(),
+                          x.getOverlay()});
       } else if (auto x = dyn_cast<WordsOp>(op)) {
         pieces.push_back({op, "words", x.getName(), int32_t(x.getOffset()),
                           x.getWords().getType().getBytes(), 4});
@@ -140,7 +146,7 @@ private:
                        << int32_t(kernel.getSmem());
       for (const Piece &other : pieces)
         if (other.op != piece.op && piece.begin <= other.begin &&
-            other.begin < end)
+            other.begin < end && !piece.mayOverlap(other))
           return other.op->emitOpError()
                  << other.kind << " '" << other.name << "' at " << other.begin
                  << (other.kind == "ring" ? " overlaps " : " overlap ")

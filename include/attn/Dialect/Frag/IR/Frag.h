@@ -7,7 +7,8 @@
 //
 // Invariant: a type's layout is always legal (`layoutOf` cannot fail on a
 // verified type); every scalar outside the region of a map or a copy is the
-// same in all threads that run the code: the CTA, or one replica of a role.
+// same in all threads that run the code: the CTA, or one replica of a role; but for
+// a vote of a warp and the rank of a group of warps.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTN_DIALECT_FRAG_IR_FRAG_H
@@ -58,8 +59,9 @@ layout::Layout layoutOf(VecType type);
 /// Addresses inside one slot of a ring, or inside a view that starts at a slot's
 /// row: the swizzle of a view's rows is that of its ring.
 layout::Swizzle swizzleOf(RingType type);
-/// Operand B of an MMA as it is read from a ring: `nk` or `kn`.
-layout::Ldmatrix operandBOf(RingType ring, BOrder order, unsigned warps);
+/// Operand B of an MMA as it is read from `rows` rows of a ring: `nk` or `kn`.
+layout::Ldmatrix operandBOf(RingType ring, BOrder order, unsigned rows,
+                            unsigned warps);
 /// Operand A of an MMA as it is read from a ring.
 layout::Ldmatrix operandAOf(RegType type);
 
