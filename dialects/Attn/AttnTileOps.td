@@ -465,9 +465,14 @@ def Attn_ExactPrefixOp : Attn_Op<"exact_prefix", [Pure]> {
 
 def Attn_CheckOp : Attn_Op<"check", [Pure]> {
   let summary = "every live row has l < 2^limit and finite O";
-  let arguments = (ins Attn_TileType:$o, Attn_RowVecType:$l, Attn_RowsType:$rows, I32Attr:$limit);
+  let description = [{
+    `settled`: the visits have been looked at one by one, so a sum that is NaN is the
+    row's own, which no redo changes; such a row passes.
+  }];
+  let arguments = (ins Attn_TileType:$o, Attn_RowVecType:$l, Attn_RowsType:$rows, I32Attr:$limit,
+                   UnitAttr:$settled);
   let results = (outs I1:$result);
-  let assemblyFormat = "$o `,` $l `,` $rows `limit` $limit attr-dict `:` qualified(type($o)) `,` qualified(type($l)) `,` qualified(type($rows))";
+  let assemblyFormat = "$o `,` $l `,` $rows `limit` $limit (`settled` $settled^)? attr-dict `:` qualified(type($o)) `,` qualified(type($l)) `,` qualified(type($rows))";
   let hasVerifier = 1;
 }
 

@@ -80,6 +80,7 @@ inline void registerPasses() {
   registerPipeIssueProducts();
   registerPipeSkewProducts();
   registerPipeHandOver();
+  registerPipeRevisit();
   registerPipeSkew();
   registerPipeToFrag();
   registerFragToNVVM();

@@ -190,7 +190,7 @@ static LogicalResult check(CheckOp op, Interp &interp) {
   float limit = std::ldexp(1.0f, op.getLimit());
   bool ok = true;
   for (auto [r, row] : llvm::enumerate(map.rows)) {
-    if (!row.live)
+    if (!row.live || (op.getSettled() && std::isnan(l.data[r])))
       continue;
     ok &= l.data[r] < limit;
     for (int32_t d = 0; d < o->cols; ++d)

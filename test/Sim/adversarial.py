@@ -6,8 +6,7 @@ usage: adversarial.py PROBLEM TARGET [SCHEDULE]
 The problem must give one item of several full blocks for q=40, kv=400.  At L1 a frozen
 loop makes as many visits as the exact one, and twice as many where the item must be
 redone; at L2 and L3 the masked blocks, which both runs go through, are visited twice.
-With redo=visit they are not, unless O itself is not finite: the exact loop takes over
-where the frozen one stopped.
+With redo=visit they are not: the exact loop takes over where the frozen one stopped.
 
 Prints a line a kind and softmax; exits with 1 if one is not right.
 """
@@ -46,7 +45,7 @@ def main():
         for kind in kinds:
             visits = run(problem, target, ",".join(schedule), softmax, kind)
             times = 2 if softmax.startswith("frozen") and kind in REDONE else 1
-            items = times if not softmax.endswith("visit") or kind == "nan-key" else 1
+            items = 1 if softmax.endswith("visit") else times
             if isinstance(visits, str):
                 right, text = False, visits
             else:

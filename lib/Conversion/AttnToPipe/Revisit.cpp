@@ -18,7 +18,8 @@
 // So an item pays for one visit more than the exact loop, wherever its rows overflow.
 // The PV of the visit before is in O already and needs no second run.
 //
-// The check at the end stays: O can overflow by V alone.
+// The check at the end stays: O can overflow by V alone.  A sum that is NaN there is
+// the row's own.
 //
 // Invariant: visits, slots and turns of an item are as many as before; what decides is
 // the same for all rows of a replica and depends on its live rows alone.
@@ -202,6 +203,7 @@ void Revisiter::buildFrozen(Value mid) {
 LogicalResult Revisiter::run() {
   if (failed(check()))
     return failure();
+  verdict.setSettled(true);
   Value last = far(frozen);
   SmallVector<Value> inits{near(exact), near(frozen)};
   llvm::append_range(inits, exact.loop.getInitArgs());

@@ -268,7 +268,12 @@ LogicalResult KernelLowering::convert(CheckOp op) {
         Value size = math::AbsFOp::create(s.b, s.loc, x[1]);
         Value finite =
             s.cmpF(arith::CmpFPredicate::OLT, size, s.f32(HUGE_VALF));
-        return negate(s, arith::AndIOp::create(s.b, s.loc, small, finite));
+        Value good = arith::AndIOp::create(s.b, s.loc, small, finite);
+        if (op.getSettled()) {
+          Value nan = s.cmpF(arith::CmpFPredicate::UNO, x[0], x[0]);
+          good = arith::OrIOp::create(s.b, s.loc, good, nan);
+        }
+        return negate(s, good);
       });
   if (failed(bad))
     return failure();

@@ -25,11 +25,11 @@ attn.variant @causal {
 // CHECK: attn.apply_mask
 // CHECK: %[[PREFIX:.*]] = attn.exact_prefix
 // A round: the exact loop, then the frozen one until it is not good.
-// CHECK: %[[ALL:.*]]:{{.*}} = scf.while (%[[FROM:.*]] = %{{.*}}, %[[MID:.*]] = %{{.*}}, %{{.*}}
+// CHECK: %[[ALL:.*]]:{{.*}} = scf.while (%[[FROM:[a-z0-9]+]] = %{{[0-9]+}}, %[[MID:[a-z0-9]+]] = %{{[0-9]+}}, %{{.*}}
 // CHECK: scf.for %{{.*}} = %[[MID]] to %[[FROM]]
 // CHECK: attn.exp exact
 // CHECK: pipe.class = "full"
-// CHECK: scf.while (%[[H:.*]] = %[[MID]], %[[OK:.*]] = %true
+// CHECK: scf.while (%[[H:[a-z0-9]+]] = %[[MID]], %[[OK:[a-z0-9]+]] = %true
 // CHECK: %[[LEFT:.*]] = arith.cmpi sgt, %[[H]], %c0
 // CHECK: %[[GO:.*]] = arith.andi %[[LEFT]], %[[OK]]
 // CHECK: scf.condition(%[[GO]])
@@ -59,10 +59,10 @@ attn.variant @causal {
 
 // UP-LABEL: attn.kernel @k(
 // UP: }, (%{{.*}}) {
-// UP: scf.while (%[[FROM:.*]] = %{{.*}}, %[[MID:.*]] = %{{.*}}, %{{.*}} !attn.tile<64x64xf32>
+// UP: scf.while (%[[FROM:[a-z0-9]+]] = %{{[0-9]+}}, %[[MID:[a-z0-9]+]] = %{{[0-9]+}}, %{{.*}} !attn.tile<64x64xf32>
 // UP: scf.for %{{.*}} = %[[FROM]] to %[[MID]]
 // UP: attn.exp exact
-// UP: scf.while (%[[LOW:.*]] = %[[MID]], %[[OK:.*]] = %true
+// UP: scf.while (%[[LOW:[a-z0-9]+]] = %[[MID]], %[[OK:[a-z0-9]+]] = %true
 // UP: arith.cmpi slt, %[[LOW]]
 // UP: attn.check_sums
 

@@ -92,6 +92,10 @@ attn.kernel @expanded(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %lse: !L, %pl
     } check {
     ^bb0(%O: !T, %m: !R, %l: !R):
       %ok = attn.check %O, %l, %rows limit 64 : !T, !R, !rows
+      // CHECK: attn.check_sums %{{.*}}, %{{.*}} limit 15 : !attn.rowvec
+      %sums = attn.check_sums %l, %rows limit 15 : !R, !rows
+      // CHECK: attn.check %{{.*}}, %{{.*}}, %{{.*}} limit 64 settled :
+      %own = attn.check %O, %l, %rows limit 64 settled : !T, !R, !rows
       attn.yield %ok : i1
     }
     %snk = attn.apply_sink %rows : !rows -> !R

@@ -20,7 +20,7 @@ from ptx_hopper import HopperMachine, tensor_map
 
 DIM, GROUP, KV_HEADS, TILE_Q, TILE_K = 128, 4, 2, 128, 128
 HEADS = GROUP * KV_HEADS
-THREADS, SHARED, PARAMS = 384, 196952, 640
+THREADS, SHARED, PARAMS = 384, 196960, 640
 REQUESTS = [(3, 5), (20, 300), (2, 0), (6, 4)]  # query and key tokens
 
 

@@ -26,7 +26,7 @@ COMPARE = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operat
            "eq": operator.eq, "ne": operator.ne, "neu": operator.ne,
            "ltu": lambda x, y: not x >= y, "leu": lambda x, y: not x > y,
            "gtu": lambda x, y: not x <= y, "geu": lambda x, y: not x < y,
-           "nan": lambda x, y: x != x or y != y}
+           "nan": lambda x, y: x != x or y != y, "num": lambda x, y: x == x and y == y}
 
 
 def reinterpret(values, code):
