@@ -8,7 +8,8 @@ What a kernel's text must hold follows from its schedule and block map alone:
                 also run with a frozen reference
     warpgroups  the first product of QK and the last of PV stand outside of the
                 loops, so there are loops + 1 of each; a product is one fence, dim/16
-                or tile_k/16 steps, one commit, and is waited for once
+                or tile_k/16 steps, one commit, and is waited for once; a visit that is
+                redone has another QK
     barriers    full and empty for each slot of q, k, v and work; one for rows of V that are
                 set to 0; for verdicts one a slot and replica where the kernel speculates
     one role    each loop has both products: steps of 16 x 8 x 16 a warp, of its share of
@@ -53,9 +54,11 @@ def wanted(schedule, kinds, dim, dim_v):
     barriers = 2 * sum(depth(schedule, name) for name in ("q", "k", "v", "work")) + 1
     if frozen:
         barriers += replicas(schedule) * depth(schedule, "verdict")
-    return {"wgmma.mma_async": each * (dim + tile_k) // 16, "wgmma.fence": 2 * each,
-            "wgmma.commit_group": 2 * each, "wgmma.wait_group": 2 * each, "mma.sync": 0,
-            "mbarrier.init": barriers, "setmaxnreg": 2}
+    again = int(frozen and "redo = visit" in schedule)
+    issued = 2 * each + again
+    return {"wgmma.mma_async": (each * (dim + tile_k) + again * dim) // 16,
+            "wgmma.fence": issued, "wgmma.commit_group": issued, "wgmma.wait_group": issued,
+            "mma.sync": 0, "mbarrier.init": barriers, "setmaxnreg": 2}
 
 
 def found(text, names):
