@@ -219,10 +219,13 @@ def Frag_PackOp : Frag_Op<"pack", [Pure]> {
   let description = [{
     `mma_c` to `mma_a` of the same tile is a relabelling (a unit test of the layout
     library); `mma_c` to `mma_c` keeps the layout for a store.
+
+    `here`: the back end leaves it in front of a branch that follows, where other work
+    hides it.
   }];
-  let arguments = (ins Frag_RegType:$tile);
+  let arguments = (ins Frag_RegType:$tile, UnitAttr:$here);
   let results = (outs Frag_RegType:$result);
-  let assemblyFormat = "$tile attr-dict `:` type($tile) `->` type($result)";
+  let assemblyFormat = "$tile (`here` $here^)? attr-dict `:` type($tile) `->` type($result)";
   let hasVerifier = 1;
 }
 

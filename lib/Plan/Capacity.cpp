@@ -37,8 +37,8 @@ static bool check(const Problem &p, const Options &o, Error &error) {
   if (p.tileQ <= 0 || p.tileK <= 0)
     return fail(error, "tile is %d x %d but both must be at least 1", p.tileQ,
                 p.tileK);
-  if (p.tileQ % p.pack != 0)
-    return fail(error, "tile of %d rows is not a multiple of pack %d", p.tileQ,
+  if (p.tileQ < p.pack)
+    return fail(error, "tile of %d rows is smaller than pack %d", p.tileQ,
                 p.pack);
   if (!(p.costQ >= 0 && p.costQ <= 1e30f) ||
       !(p.costKv >= 0 && p.costKv <= 1e30f))

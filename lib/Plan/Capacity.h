@@ -72,8 +72,13 @@ inline int64_t maxSplitsOf(const Options &o) {
 /// which a batch of small requests is full.
 inline uint32_t ceilDiv32(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
+/// A tile holds whole tokens.
+inline int32_t rowsOfTile(const Problem &p) {
+  return p.tileQ - p.tileQ % p.pack;
+}
+
 inline int64_t tilesOf(const Problem &p, int32_t r) {
-  return ceilDiv32(uint32_t(p.qLens[r] * p.pack), p.tileQ);
+  return ceilDiv32(uint32_t(p.qLens[r] * p.pack), uint32_t(rowsOfTile(p)));
 }
 
 /// Offsets of the arrays in the plan and in the scratch buffer.

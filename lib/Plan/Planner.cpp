@@ -106,10 +106,10 @@ private:
       for (int32_t h = 0; h < entryHeads; ++h)
         for (int64_t t = 0; t < perHead; ++t) {
           Tile &tile = tiles[tileCount++];
-          int64_t row0 = t * p.tileQ;
+          int64_t row0 = t * rowsOfTile(p);
           tile.row0 = int32_t(row0);
           tile.rowCount =
-              int32_t(std::min<int64_t>(p.tileQ, packedRows - row0));
+              int32_t(std::min<int64_t>(rowsOfTile(p), packedRows - row0));
           tile.rows.request = r;
           tile.rows.head0 = h * p.pack;
           tile.rows.head1 = h * p.pack + p.pack - 1;

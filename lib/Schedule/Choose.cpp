@@ -79,9 +79,15 @@ int32_t ProblemFacts::valueColumns() const {
 }
 
 /// Packing reads K and V once for a whole group of heads; a tile holds whole
-/// tokens only.
-static int32_t choosePack(int32_t group, int32_t tileQ) {
-  return group <= 16 && tileQ % group == 0 ? group : 1;
+/// tokens only.  The rows that it loses by that are a sixteenth at most, but for tiles
+/// that are made for few rows; tensor maps copy all of a tile or nothing.
+static int32_t choosePack(int32_t group, int32_t tileQ, bool roles) {
+  constexpr int32_t few = 32;
+  int32_t lost = tileQ % group;
+  bool fits = roles         ? lost == 0
+              : tileQ > few ? 16 * lost <= tileQ
+                            : group <= tileQ;
+  return group <= 16 && fits ? group : 1;
 }
 
 static DictionaryAttr
@@ -161,7 +167,7 @@ static ScheduleAttr schedule(const ProblemFacts &facts,
   // test of O alone decides; 126 is the largest limit.
   int32_t limit = element.isF16() ? 126 : 64;
   return ScheduleAttr::get(
-      builder.getContext(), tileQ, tileK, choosePack(facts.group, tileQ),
+      builder.getContext(), tileQ, tileK, choosePack(facts.group, tileQ, roles),
       KVOrder::Descending,
       gpu && softmax ? SoftmaxKind::Frozen : SoftmaxKind::Exact, limit, redo,
       gpu ? chooseExp2Share(facts, target) : 0,

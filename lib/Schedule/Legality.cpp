@@ -260,6 +260,10 @@ bool Checker::roles() {
   }
   if (!rolesThemselves(load, compute))
     return false;
+  if (s.getTileQ() % s.getPack() != 0)
+    return refuse("pack is " + Twine(s.getPack()) + " but on " + on +
+                  " it must divide the " + Twine(s.getTileQ()) +
+                  " rows of a tile");
   if (!multiple("tile_k", s.getTileK(), 16) || !productOperands())
     return false;
   if (s.getTileK() > maxAtomColumns)

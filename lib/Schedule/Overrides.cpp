@@ -8,7 +8,7 @@
 // With roles two things follow from the tile, unless they are named themselves:
 // atoms.qk from tile_k, and the replicas of compute with all registers from
 // tile_q.  limit is 8 with softmax = lazy, a factor of 256; exp2_fma is 0 with a softmax
-// that has no frozen loop, and pack 1 where the group does not divide a tile_q that is
+// that has no frozen loop, and pack 1 where the group does not fit a tile_q that is
 // named.
 //
 // Invariant: a field that is not named, and does not follow from one that is, keeps its
@@ -270,7 +270,7 @@ void follow(Fields &f, const llvm::StringSet<> &named) {
       f.softmax == SoftmaxKind::Lazy)
     f.limit = lazyThreshold;
   if (named.contains("tile_q") && !named.contains("pack") && f.pack > 0 &&
-      f.tileQ % f.pack != 0)
+      (f.roles.size() > 1 ? f.tileQ % f.pack != 0 : f.pack > f.tileQ))
     f.pack = 1;
   if (!f.hasPipe() || f.roles.size() < 2)
     return;

@@ -349,8 +349,8 @@ attnrt_status Verifier::specialisation(const fb::Specialisation &s) {
   if (s.pack() != 1 && s.pack() != entry.group())
     return bad("pack is %d but only 1 and %d are possible", s.pack(),
                entry.group());
-  if (s.tile_q() % s.pack() != 0)
-    return bad("tile of %d rows is not a multiple of pack %d", s.tile_q(),
+  if (s.tile_q() < s.pack())
+    return bad("tile of %d rows is smaller than pack %d", s.tile_q(),
                s.pack());
   info.tile_q = s.tile_q();
   info.tile_k = s.tile_k();

@@ -22,7 +22,8 @@ struct Price {
 
   /// Of a request of qLen by kvLen tokens with `heads` query heads.
   double of(int64_t qLen, int64_t kvLen, int32_t heads) const {
-    int64_t tiles = (qLen * pack + tileQ - 1) / tileQ;
+    int64_t rows = tileQ - tileQ % pack; // a tile holds whole tokens
+    int64_t tiles = (qLen * pack + rows - 1) / rows;
     int64_t blocks = (kvLen + tileK - 1) / tileK;
     return double(heads / pack) * double(tiles) *
            (double(costQ) * tileQ + double(costKv) * double(blocks) * tileK);

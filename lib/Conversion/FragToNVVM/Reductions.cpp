@@ -135,9 +135,9 @@ struct PackLowering : OpConversionPattern<PackOp> {
     auto to = cast<RegType>(op.getType());
     layout::Layout source = layoutOf(from), target = layoutOf(to);
     ValueRange values = adaptor.getTile();
-    // P of a warpgroup's product is made in the shadow of its exponentials.  Where a
-    // branch follows, LLVM would sink it to the other side, out of the shadow.
-    bool stays = to.getLayout().getAtom().getValue() == "wgmma_a";
+    // P is made in the shadow of the exponentials.  LLVM would sink it behind a branch,
+    // out of the shadow.
+    bool stays = op.getHere();
     SmallVector<SmallVector<Value>> results(1);
     for (unsigned reg = 0; reg < target.registersPerThread(); reg += 2) {
       // Same element, same thread: only the register's number may differ.

@@ -33,7 +33,11 @@ FailureOr<Value> KernelLowering::tmap(attn::TensorType tensor,
   Value &map = tmaps[name];
   if (map)
     return map;
-  assert(ring.getRows() % pack == 0 && "checked by attn.row_map");
+  // A box is whole tokens, and the copy must write the whole slot.
+  if (ring.getRows() % pack != 0)
+    return op->emitOpError() << "copies " << ring.getRows()
+                             << " rows, which pack " << pack
+                             << " must divide";
   // Behind the columns: what a step of each coordinate means.
   SmallVector<StringRef> dims = {"dim", "token", "head", "batch"};
   SmallVector<int64_t> box = {frag::swizzleOf(ring).panelCols(),

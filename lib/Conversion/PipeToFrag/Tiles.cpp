@@ -24,8 +24,10 @@ LogicalResult KernelLowering::convert(PackOp op) {
   Type type = convertType(op.getResult());
   if (!type)
     return failure();
-  mapping.map(op.getResult(),
-              frag::PackOp::create(b, op.getLoc(), type, at(op.getTile())));
+  // Where the visit may be redone a branch follows.
+  bool here = !op->getBlock()->getOps<CheckSumsOp>().empty();
+  mapping.map(op.getResult(), frag::PackOp::create(b, op.getLoc(), type,
+                                                   at(op.getTile()), here));
   return success();
 }
 

@@ -39,8 +39,8 @@ func.func private @f(%plan: !attn.plan) {
 // -----
 
 func.func private @f(%i: i32) {
-  // expected-error @below {{pack must divide the rows, got pack 3 and 128 rows}}
-  %r = attn.row_map request %i head %i row0 %i rows %i q_begin %i q_len %i kv_len %i pack 3 : !attn.rows<128>
+  // expected-error @below {{pack must be in [1, rows], got pack 129 and 128 rows}}
+  %r = attn.row_map request %i head %i row0 %i rows %i q_begin %i q_len %i kv_len %i pack 129 : !attn.rows<128>
   return
 }
 

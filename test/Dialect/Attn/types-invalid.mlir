@@ -95,8 +95,8 @@ func.func private @f() attributes {s = #attn.schedule<tile_q = 0, tile_k = 64, p
 
 // -----
 
-// expected-error @below {{pack must divide tile_q, got pack 3 and tile_q 128}}
-func.func private @f() attributes {s = #attn.schedule<tile_q = 128, tile_k = 64, pack = 3, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct", pipe = unit>}
+// expected-error @below {{pack must be in [1, tile_q], got pack 129 and tile_q 128}}
+func.func private @f() attributes {s = #attn.schedule<tile_q = 128, tile_k = 64, pack = 129, kv_order = descending, softmax = exact, limit = 64, fold_scale = true, p_type = bf16, v_tail = "zero_fill", merge = "kernel", epilogue = "direct", pipe = unit>}
 
 // -----
 

@@ -108,7 +108,8 @@ TEST(Limits, RefusesBadShapes) {
   h = simple();
   h.problem.heads = 3;
   h.problem.pack = 3;
-  expectError(h, "tile of 64 rows is not a multiple of pack 3");
+  h.problem.tileQ = 2;
+  expectError(h, "tile of 2 rows is smaller than pack 3");
   h = simple();
   h.problem.costKv = -1;
   expectError(h, "costs are 1 and -1 but must lie in [0, 1e30]");

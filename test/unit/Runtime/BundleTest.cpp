@@ -361,9 +361,9 @@ TEST(Bundle, SemanticRules) {
        "pack is 4 but only 1 and 2 are possible"},
       {[](TestBundle &b) {
          b.spec().pack = 2;
-         b.spec().tileQ = 7;
+         b.spec().tileQ = 1;
        },
-       "tile of 7 rows is not a multiple of pack 2"},
+       "tile of 1 rows is smaller than pack 2"},
       {[](TestBundle &b) { b.spec().entry = ""; }, "entry name is empty"},
       {[](TestBundle &b) { b.spec().mergeEntry = ""; },
        "merge entry name is empty"},

@@ -213,7 +213,9 @@ TEST_F(Overrides, DefaultsAreLegal) {
             EXPECT_EQ(s.getFoldScale(), !score);
           }
   facts.hasScoreHook = false;
-  set(12, 4, 128, b.getBF16Type()); // 128 is no multiple of 3
+  set(12, 4, 128, b.getBF16Type()); // 126 of 128 rows
+  EXPECT_EQ(sm80().getPack(), 3);
+  set(13, 1, 128, b.getBF16Type()); // 117 of 128 rows
   EXPECT_EQ(sm80().getPack(), 1);
   set(64, 2, 128, b.getBF16Type()); // 32 heads: more than 16
   EXPECT_EQ(sm80().getPack(), 1);
@@ -312,8 +314,8 @@ TEST_F(Overrides, DefaultsOfRoles) {
     }
 }
 
-/// Heads are packed as long as they divide the tile; what is named is kept, and
-/// refused by the attribute.
+/// Heads are packed as long as they fit the tile; what is named is kept, and refused
+/// by the attribute or where it is carried out.
 TEST_F(Overrides, PackFollowsTheTile) {
   set(/*heads=*/12, /*kvHeads=*/4, /*dim=*/64, Builder(&context).getBF16Type());
   ScheduleAttr wide = chooseSchedule(facts, target("sm_90a"));
@@ -321,8 +323,8 @@ TEST_F(Overrides, PackFollowsTheTile) {
   ASSERT_EQ(wide.getPack(), 3);
   EXPECT_EQ(applyOverrides(wide, "tile_q=64", error).getPack(), 1);
   EXPECT_EQ(applyOverrides(wide, "tile_k=64", error).getPack(), 3);
-  EXPECT_FALSE(applyOverrides(wide, "tile_q=64,pack=3", error));
-  EXPECT_EQ(error, "pack must divide tile_q, got pack 3 and tile_q 64");
+  EXPECT_FALSE(applyOverrides(wide, "tile_q=2,pack=3", error));
+  EXPECT_EQ(error, "pack must be in [1, tile_q], got pack 3 and tile_q 2");
 }
 
 /// A tile brings with it what follows from it, unless that is named.

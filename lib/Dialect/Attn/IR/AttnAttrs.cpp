@@ -139,8 +139,8 @@ LogicalResult ScheduleAttr::verify(EmitError emitError, int32_t tileQ,
   if (tileQ < 1 || tileK < 1)
     return emitError() << "tile_q and tile_k must be at least 1, got " << tileQ
                        << " and " << tileK;
-  if (pack < 1 || tileQ % pack != 0)
-    return emitError() << "pack must divide tile_q, got pack " << pack
+  if (pack < 1 || pack > tileQ)
+    return emitError() << "pack must be in [1, tile_q], got pack " << pack
                        << " and tile_q " << tileQ;
   if (limit < 0 || limit > 126)
     return emitError() << "limit must be in [0, 126], got " << limit;

@@ -67,8 +67,8 @@ LogicalResult LoadItemOp::verify() {
 
 LogicalResult RowMapOp::verify() {
   int32_t pack = getPack(), rows = getType().getRows();
-  if (pack < 1 || rows % pack != 0)
-    return emitOpError("pack must divide the rows, got pack ")
+  if (pack < 1 || pack > rows)
+    return emitOpError("pack must be in [1, rows], got pack ")
            << pack << " and " << rows << " rows";
   return success();
 }
