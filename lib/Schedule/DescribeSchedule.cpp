@@ -51,7 +51,8 @@ std::string attn::describeSchedule(const ProblemFacts &facts,
   if (facts.normaliser != Normaliser::Softmax)
     os << "no softmax";
   else if (schedule.getSoftmax() == SoftmaxKind::Frozen)
-    os << "frozen reference";
+    os << "frozen reference"
+       << (schedule.getRedo() == Redo::Visit ? ", visits redone" : "");
   else if (schedule.getSoftmax() == SoftmaxKind::Lazy)
     os << "lazy reference up to 2^" << schedule.getLimit();
   else

@@ -99,9 +99,11 @@ bool Checker::common() {
       return refuse("redo = visit needs softmax = frozen but softmax is " +
                     stringifySoftmaxKind(s.getSoftmax()));
     auto pipe = dyn_cast<pipe::ScheduleAttr>(s.getPipe());
-    if (!target.has(Feature::Wgmma) || !pipe || pipe.getSkew("pv") != 1)
+    if (!target.has(Feature::Wgmma) || !pipe)
       return refuse("redo = visit is not built for " + on +
-                    " (built: targets with roles, skew.pv = 1)");
+                    " (built: item; visit on targets with roles)");
+    if (int32_t skew = pipe.getSkew("pv"); skew != 1)
+      return refuse("redo = visit needs skew.pv = 1 but it is " + Twine(skew));
   }
   if (s.getSoftmax() == SoftmaxKind::Lazy && !weights())
     return false;

@@ -269,10 +269,11 @@ void follow(Fields &f, const llvm::StringSet<> &named) {
   if (named.contains("softmax") && !named.contains("limit") &&
       f.softmax == SoftmaxKind::Lazy)
     f.limit = lazyThreshold;
+  bool roles = f.hasPipe() && f.roles.size() > 1;
   if (named.contains("tile_q") && !named.contains("pack") && f.pack > 0 &&
-      (f.roles.size() > 1 ? f.tileQ % f.pack != 0 : f.pack > f.tileQ))
+      (roles ? f.tileQ % f.pack != 0 : f.pack > f.tileQ))
     f.pack = 1;
-  if (!f.hasPipe() || f.roles.size() < 2)
+  if (!roles)
     return;
   if (named.contains("tile_k") && !named.contains("atoms.qk")) {
     NamedAttrList atoms(f.maps["atoms"]);

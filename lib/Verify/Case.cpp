@@ -204,10 +204,15 @@ Turn attn::turnOf(const VerifyOptions &options, int32_t n) {
   return turn;
 }
 
-/// Fragments of several roles wait for each other: no lock step runs them.
+/// Fragments of several roles wait for each other, and groups of warps for what the
+/// others have written: no lock step runs them.
 static bool needsSchedule(ModuleOp module) {
   return module
-      ->walk([](frag::RoleDispatchOp) { return WalkResult::interrupt(); })
+      ->walk([](Operation *op) {
+        return isa<frag::RoleDispatchOp, frag::GroupRankOp>(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
       .wasInterrupted();
 }
 
