@@ -43,7 +43,7 @@ class Compile(unittest.TestCase):
 
     def test_bundle(self):
         data = compile_file(EXAMPLE, targets=["cpu", "sm_80"], cubin=False)
-        self.assertEqual(names(data), (["prefill"], ["cpu", "cpu", "sm_80"]))
+        self.assertEqual(names(data), (["prefill"], ["cpu", "cpu", "sm_80", "sm_80"]))
 
     def test_output(self):
         path = self.folder / "out.attn"

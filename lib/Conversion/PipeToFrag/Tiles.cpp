@@ -24,8 +24,9 @@ LogicalResult KernelLowering::convert(PackOp op) {
   Type type = convertType(op.getResult());
   if (!type)
     return failure();
-  // Where the visit may be redone a branch follows.
-  bool here = !op->getBlock()->getOps<CheckSumsOp>().empty();
+  // Where visits may be redone a branch follows the frozen one; the others are like it,
+  // so that P is in the same registers.
+  bool here = role.async() && kernel.getSchedule()->getRedo() == Redo::Visit;
   mapping.map(op.getResult(), frag::PackOp::create(b, op.getLoc(), type,
                                                    at(op.getTile()), here));
   return success();
