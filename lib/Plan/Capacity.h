@@ -12,6 +12,7 @@
 #include "LastWave.h"
 #include "Sections.h"
 #include "attn/Plan/Planner.h"
+#include "attn/Plan/Price.h"
 
 #include <algorithm>
 
@@ -72,9 +73,8 @@ inline int64_t maxSplitsOf(const Options &o) {
 /// which a batch of small requests is full.
 inline uint32_t ceilDiv32(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
 
-/// A tile holds whole tokens.
 inline int32_t rowsOfTile(const Problem &p) {
-  return p.tileQ - p.tileQ % p.pack;
+  return rowsOfTile(p.tileQ, p.pack);
 }
 
 inline int64_t tilesOf(const Problem &p, int32_t r) {

@@ -16,13 +16,18 @@
 
 namespace attn::plan {
 
+/// Rows of a tile that are used: it holds whole tokens.
+constexpr int32_t rowsOfTile(int32_t tileQ, int32_t pack) {
+  return tileQ - tileQ % pack;
+}
+
 struct Price {
   int32_t tileQ = 1, tileK = 1, pack = 1;
   float costQ = 1, costKv = 1;
 
   /// Of a request of qLen by kvLen tokens with `heads` query heads.
   double of(int64_t qLen, int64_t kvLen, int32_t heads) const {
-    int64_t rows = tileQ - tileQ % pack; // a tile holds whole tokens
+    int64_t rows = rowsOfTile(tileQ, pack);
     int64_t tiles = (qLen * pack + rows - 1) / rows;
     int64_t blocks = (kvLen + tileK - 1) / tileK;
     return double(heads / pack) * double(tiles) *

@@ -238,6 +238,7 @@ private:
   //===--- Tiles.cpp: softmax, merges -------------------------------------===//
   mlir::LogicalResult convert(PackOp op);
   mlir::LogicalResult convert(StateInitOp op);
+  mlir::Value rowMaximum(mlir::Value tile, mlir::Location loc);
   mlir::LogicalResult convert(RowMaxOp op);
   mlir::LogicalResult convert(LazyMaxOp op);
   mlir::LogicalResult convert(AlphaOp op);

@@ -81,10 +81,8 @@ static Value powerFor(Scalars &s, Value m, Value c) {
 
 LogicalResult KernelLowering::convert(LazyMaxOp op) {
   Value c = at(op.getC());
-  Type type = vecType(op.getM().getType().getRows(), b.getF32Type());
-  Value rowMax =
-      frag::ReduceRowOp::create(b, op.getLoc(), type, frag::ReduceKind::Max,
-                                frag::ReduceScope::Row, at(op.getTile()));
+  Value rowMax = rowMaximum(op.getTile(), op.getLoc());
+  Type type = rowMax.getType();
   Value m = complete(op.getM(), op.getLoc());
   float threshold = float(op.getThreshold());
   mapping.map(op.getResult(),

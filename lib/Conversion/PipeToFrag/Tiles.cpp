@@ -47,11 +47,16 @@ LogicalResult KernelLowering::convert(StateInitOp op) {
   return success();
 }
 
+Value KernelLowering::rowMaximum(Value tile, Location loc) {
+  int32_t rows = cast<TileType>(tile.getType()).getRows();
+  return frag::ReduceRowOp::create(b, loc, vecType(rows, b.getF32Type()),
+                                   frag::ReduceKind::Max,
+                                   frag::ReduceScope::Row, at(tile));
+}
+
 LogicalResult KernelLowering::convert(RowMaxOp op) {
-  Type type = vecType(op.getM().getType().getRows(), b.getF32Type());
-  Value rowMax =
-      frag::ReduceRowOp::create(b, op.getLoc(), type, frag::ReduceKind::Max,
-                                frag::ReduceScope::Row, at(op.getTile()));
+  Value rowMax = rowMaximum(op.getTile(), op.getLoc());
+  Type type = rowMax.getType();
   Value m = complete(op.getM(), op.getLoc());
   mapping.map(op.getResult(), map(type, {m, rowMax}, op.getLoc(),
                                   [](Scalars &s, ValueRange x, auto &yield) {

@@ -68,3 +68,10 @@ oracle::Comparison FragFixture::run(const KernelShape &shape,
   options.ctas = ctas;
   return SimFixture::run(*source, shape, batch, error, splitKeys, options);
 }
+
+std::string FragFixture::outcome(const KernelShape &shape, const Batch &batch,
+                                 int32_t splitKeys) {
+  std::string error;
+  oracle::Comparison result = run(shape, batch, error, splitKeys);
+  return !error.empty() ? error : result.ok ? "" : "wrong values";
+}

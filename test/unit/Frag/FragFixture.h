@@ -28,9 +28,16 @@ public:
                          std::string &error, int32_t splitKeys = 0,
                          int32_t ctas = 2);
 
+  /// "" if right, else the error or "wrong values".
+  std::string outcome(const KernelShape &shape, const Batch &batch,
+                      int32_t splitKeys = 0);
+
   mlir::OwningOpRef<mlir::ModuleOp> source; ///< L1
   mlir::OwningOpRef<mlir::ModuleOp> frag;   ///< L3
 };
+
+/// Requests without queries or keys, and tails of tiles.
+inline const Batch ragged = {{5, 40, 0, 33, 1}, {70, 40, 7, 12, 0}};
 
 } // namespace attn::test
 

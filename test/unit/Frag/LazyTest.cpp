@@ -117,18 +117,14 @@ struct Lazy : testing::Test {
     });
   }
 
-  /// "" if right, else the error or "wrong values".
   std::string outcome(const Batch &batch, int32_t split = 0) {
-    std::string error;
-    auto result = fixture.run(shape, batch, error, split);
-    return !error.empty() ? error : result.ok ? "" : "wrong values";
+    return fixture.outcome(shape, batch, split);
   }
 
   FragFixture fixture;
   KernelShape shape;
 };
 
-const Batch ragged = {{5, 40, 0, 33, 1}, {70, 40, 7, 12, 0}};
 /// Every row sees nearly all blocks.
 const Batch decode = {{5, 9}, {90, 70}};
 

@@ -46,8 +46,6 @@ const char *everything = R"(
       attn.yield %x : f32
     })";
 
-const Batch ragged = {{5, 40, 0, 33, 1}, {70, 40, 7, 12, 0}};
-
 struct Case {
   const char *name;
   void (*change)(KernelShape &);

@@ -14,14 +14,6 @@ using namespace attn::plan;
 
 namespace {
 
-struct Random {
-  std::mt19937 engine;
-  explicit Random(unsigned seed) : engine(seed) {}
-  int32_t operator()(int32_t low, int32_t high) {
-    return low + int32_t(engine() % uint32_t(high - low + 1));
-  }
-};
-
 void randomBatch(Random &random, Harness &h) {
   int32_t batch = random(0, 5);
   int32_t q = random(0, 3), kv = 0;

@@ -13,10 +13,20 @@
 #include "gtest/gtest.h"
 
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
 namespace attn::plan {
+
+/// Numbers from a range, both ends included.
+struct Random {
+  std::mt19937 engine;
+  explicit Random(unsigned seed) : engine(seed) {}
+  int32_t operator()(int32_t low, int32_t high) {
+    return low + int32_t(engine() % uint32_t(high - low + 1));
+  }
+};
 
 struct Harness {
   std::vector<int32_t> qLens, kvLens, qBegins, kvBegins;

@@ -16,14 +16,6 @@ using namespace attn::plan;
 
 namespace {
 
-struct Random {
-  std::mt19937 engine;
-  explicit Random(unsigned seed) : engine(seed) {}
-  int32_t operator()(int32_t low, int32_t high) {
-    return low + int32_t(engine() % uint32_t(high - low + 1));
-  }
-};
-
 //===----------------------------------------------------------------------===//
 // The replay and the pour alone
 //===----------------------------------------------------------------------===//
