@@ -5,7 +5,8 @@
 //   sm_80   Shapes.cpp; a frozen reference saves the maximum and the rescale of
 //           most blocks, and a CTA takes one item: the device starts CTAs in the
 //           plan's order, which puts long items first
-//   wgmma   Shapes.cpp
+//   wgmma   Shapes.cpp; beside them sm_80's tiles of few rows, where only those hold
+//           whole tokens of a group of heads
 //   cpu     64 x 64: at head dim 128 Q, K, V, O and S are 144 KiB of f32, which
 //           a core's second-level cache holds
 //
@@ -99,7 +100,7 @@ dictOf(Builder &builder,
   return builder.getDictionaryAttr(entries);
 }
 
-static pipe::ScheduleAttr oneRole(Builder &builder, const WarpShape &shape) {
+pipe::ScheduleAttr attn::oneRole(Builder &builder, const WarpShape &shape) {
   MLIRContext *context = builder.getContext();
   auto dict = [&](std::initializer_list<std::pair<StringRef, Attribute>> list) {
     return dictOf(builder, list);
@@ -161,7 +162,7 @@ static ScheduleAttr schedule(const ProblemFacts &facts,
                              Redo redo = Redo::Item) {
   Builder builder(facts.query.getContext());
   bool softmax = facts.normaliser == Normaliser::Softmax;
-  bool gpu = target.isGpu(), roles = target.has(Feature::Wgmma);
+  bool gpu = target.isGpu(), roles = hasRoles(pipe);
   Type element = facts.query.getElement();
   // Without room above the check's limit an f16 product overflows first, so the
   // test of O alone decides; 126 is the largest limit.
@@ -207,6 +208,11 @@ ScheduleChoices attn::chooseSchedules(const ProblemFacts &facts,
       add(choices.measured, candidate(shape));
   };
   int32_t dim = facts.columns(), valueDim = facts.valueColumns();
+  auto ofWarps = [&](const WarpShape &shape) {
+    return schedule(facts, target, shape.tileQ, shape.tileK,
+                    oneRole(builder, shape));
+  };
+  WarpShapes warpShapes = warpShapesOf(dim, valueDim, facts.hasMaskHook);
   if (target.has(Feature::Wgmma)) {
     addShapes(roleShapesOf(dim, valueDim, facts.hasMaskHook),
               [&](const RoleShape &shape) {
@@ -218,12 +224,13 @@ ScheduleChoices attn::chooseSchedules(const ProblemFacts &facts,
                                 softmax && !shape.ring ? Redo::Visit
                                                        : Redo::Item);
               });
+    // Where no tile of warpgroups holds whole tokens, a head an item would read K
+    // and V once for each of a group.
+    for (const WarpShape &shape : warpShapes.beside)
+      if (ScheduleAttr few = ofWarps(shape); few.getPack() > first.getPack())
+        add(choices.beside, few);
   } else if (target.isGpu()) {
-    addShapes(warpShapesOf(dim, valueDim, facts.hasMaskHook),
-              [&](const WarpShape &shape) {
-                return schedule(facts, target, shape.tileQ, shape.tileK,
-                                oneRole(builder, shape));
-              });
+    addShapes(warpShapes, ofWarps);
   } else {
     first = schedule(facts, target, 64, 64, builder.getUnitAttr());
     add(ladder, first);

@@ -29,7 +29,7 @@
 // Where warps share out the keys, the simulator's clocks of two CTAs on an SM agree with
 // that rate (10.7 and 5.4 cycles a key at d 128 and 64, where it is 11.9 and 5.9), and an
 // item costs 2100 to 2450 cycles however few its rows are: the first copies and the
-// groups' exchange.  No device has run them yet.
+// groups' exchange.
 //
 //===----------------------------------------------------------------------===//
 
@@ -71,7 +71,7 @@ ItemCost attn::costOf(const ProblemFacts &facts, ScheduleAttr schedule,
   int32_t dim = std::max(facts.columns(), facts.valueColumns());
   float flops = 2.0f * float(schedule.getTileQ()) *
                 float(facts.columns() + facts.valueColumns());
-  if (!target.has(Feature::Wgmma)) {
+  if (!target.has(Feature::Wgmma) || !hasRoles(schedule.getPipe())) {
     float bytes = 2.0f * float(facts.query.getDim() + facts.value.getDim());
     float row = sharedRowCycles * float(dim);
     if (keyGroupsOf(schedule) > 1)

@@ -38,11 +38,13 @@ public:
   Checker(const ProblemFacts &facts, ScheduleAttr schedule,
           const TargetSpec &target, std::string &error)
       : facts(facts), s(schedule), target(target), error(error),
-        on(std::string(target.name)) {}
+        withRoles(target.has(Feature::Wgmma) && hasRoles(schedule.getPipe())),
+        on(std::string(target.name)) {
+    if (target.has(Feature::Wgmma) && !withRoles)
+      on += " with one role";
+  }
   bool run() {
-    return common() && (!target.isGpu()              ? cpu()
-                        : target.has(Feature::Wgmma) ? roles()
-                                                     : gpu());
+    return common() && (!target.isGpu() ? cpu() : withRoles ? roles() : gpu());
   }
 
 private:
@@ -76,7 +78,8 @@ private:
   ScheduleAttr s;
   const TargetSpec &target;
   std::string &error;
-  std::string on;
+  bool withRoles; ///< of which one only computes
+  std::string on; ///< what a refusal names
 };
 
 } // namespace
@@ -99,9 +102,9 @@ bool Checker::common() {
       return refuse("redo = visit needs softmax = frozen but softmax is " +
                     stringifySoftmaxKind(s.getSoftmax()));
     auto pipe = dyn_cast<pipe::ScheduleAttr>(s.getPipe());
-    if (!target.has(Feature::Wgmma) || !pipe)
+    if (!withRoles)
       return refuse("redo = visit is not built for " + on +
-                    " (built: item; visit on targets with roles)");
+                    " (built: item; visit with two roles)");
     if (int32_t skew = pipe.getSkew("pv"); skew != 1)
       return refuse("redo = visit needs skew.pv = 1 but it is " + Twine(skew));
   }
@@ -113,7 +116,7 @@ bool Checker::common() {
     return refuse(
         "fold_scale needs normaliser softmax but the variant has none");
   return only("v_tail", s.getVTail().getValue(),
-              target.has(Feature::Wgmma) ? "zero_rows" : "zero_fill");
+              withRoles ? "zero_rows" : "zero_fill");
 }
 
 /// Both operands of the second product have one type.

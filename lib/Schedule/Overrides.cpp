@@ -7,7 +7,8 @@
 //
 // With roles two things follow from the tile, unless they are named themselves:
 // atoms.qk from tile_k, and the replicas of compute with all registers from
-// tile_q.  limit is 8 with softmax = lazy, a factor of 256; exp2_fma is 0 with a softmax
+// tile_q.  One role named in place of several (roles=all:4) brings all that such a schedule
+// has: its place, agents, atoms, skew and order, v_tail and redo.  limit is 8 with softmax = lazy, a factor of 256; exp2_fma is 0 with a softmax
 // that has no frozen loop, and pack 1 where the group does not fit a tile_q that is
 // named.
 //
@@ -16,6 +17,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Shapes.h"
 #include "Wgmma.h"
 #include "attn/Dialect/Pipe/IR/Pipe.h"
 #include "attn/Schedule/Schedule.h"
@@ -38,17 +40,30 @@ struct Fields {
         kvOrder(s.getKvOrder()), softmax(s.getSoftmax()), redo(s.getRedo()),
         foldScale(s.getFoldScale()), pType(s.getPType()), vTail(s.getVTail()),
         merge(s.getMerge()), epilogue(s.getEpilogue()), pipe(s.getPipe()) {
-    if (auto p = dyn_cast<pipe::ScheduleAttr>(pipe)) {
-      roles = p.getRoles();
-      maps = {{"place", p.getPlace()},
-              {"agents", p.getAgents()},
-              {"atoms", p.getAtoms()},
-              {"channels", p.getChannels()},
-              {"skew", p.getSkew()}};
-      handover = p.getHandover();
-      persist = p.getPersist();
-      unroll = p.getUnroll();
-    }
+    if (auto p = dyn_cast<pipe::ScheduleAttr>(pipe))
+      take(p);
+  }
+
+  void take(pipe::ScheduleAttr p) {
+    roles = p.getRoles();
+    maps = {{"place", p.getPlace()},
+            {"agents", p.getAgents()},
+            {"atoms", p.getAtoms()},
+            {"channels", p.getChannels()},
+            {"skew", p.getSkew()}};
+    handover = p.getHandover();
+    persist = p.getPersist();
+    unroll = p.getUnroll();
+  }
+
+  /// All that a schedule of this one role has, in place of several roles.
+  void takeOneRole(pipe::RoleAttr role) {
+    take(
+        oneRole(builder, {role.getWarps() * role.getReplicas(), tileQ, tileK}));
+    maps["place"] = builder.getDictionaryAttr(
+        builder.getNamedAttr("default", role.getName()));
+    vTail = builder.getStringAttr("zero_fill");
+    redo = Redo::Item;
   }
 
   bool hasPipe() const { return isa<pipe::ScheduleAttr>(pipe); }
@@ -178,6 +193,8 @@ bool setRoles(Fields &f, StringRef value, std::string &expected) {
     }
     roles.push_back(role);
   }
+  if (roles.size() == 1 && f.roles.size() > 1)
+    f.takeOneRole(cast<pipe::RoleAttr>(roles[0]));
   f.roles = f.builder.getArrayAttr(roles);
   return true;
 }
@@ -314,22 +331,29 @@ ScheduleAttr rebuild(Fields &f, std::string &error) {
 ScheduleAttr attn::applyOverrides(ScheduleAttr schedule, StringRef text,
                                   std::string &error) {
   Fields fields(schedule);
+  SmallVector<std::pair<StringRef, StringRef>> entries;
   llvm::StringSet<> named;
   for (StringRef entry : llvm::split(text, ',')) {
     entry = entry.trim();
     if (entry.empty())
       continue;
-    auto [name, value] = entry.split('=');
     if (!entry.contains('=')) {
       error = ("schedule override '" + entry + "' is not field=value").str();
       return {};
     }
-    if (!apply(fields, name.trim(), value.trim(), error))
-      return {};
+    auto [name, value] = entry.split('=');
+    entries.push_back({name.trim(), value.trim()});
     StringRef field = name.trim();
     field.consume_front("pipe.");
     named.insert(field);
   }
+  // Other fields may follow from the roles, so these come first.
+  llvm::stable_sort(entries, [](const auto &a, const auto &b) {
+    return a.first.ends_with("roles") > b.first.ends_with("roles");
+  });
+  for (auto [name, value] : entries)
+    if (!apply(fields, name, value, error))
+      return {};
   follow(fields, named);
   return rebuild(fields, error);
 }

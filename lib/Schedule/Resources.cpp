@@ -51,9 +51,14 @@ static uint64_t rowBytes(uint64_t bytes) {
   return llvm::alignTo(bytes, layout::Swizzle::tightest(unsigned(bytes)));
 }
 
+bool attn::hasRoles(Attribute pipe) {
+  auto schedule = dyn_cast<pipe::ScheduleAttr>(pipe);
+  return schedule && schedule.getRoles().size() > 1;
+}
+
 uint32_t attn::keyGroupsOf(ScheduleAttr schedule) {
   auto pipe = dyn_cast<pipe::ScheduleAttr>(schedule.getPipe());
-  if (!pipe || pipe.getRoles().size() != 1)
+  if (!pipe || hasRoles(pipe))
     return 1;
   auto role = cast<pipe::RoleAttr>(pipe.getRoles()[0]);
   return layout::keyGroups(unsigned(std::max(schedule.getTileQ(), 0)),
@@ -65,7 +70,7 @@ Resources attn::resourcesOf(const ProblemFacts &facts, ScheduleAttr schedule) {
   auto pipe = dyn_cast<pipe::ScheduleAttr>(schedule.getPipe());
   if (!pipe)
     return r;
-  bool roles = pipe.getRoles().size() > 1;
+  bool roles = hasRoles(pipe);
   uint64_t computing = 0;
   for (Attribute attr : pipe.getRoles()) {
     auto role = cast<pipe::RoleAttr>(attr);

@@ -15,6 +15,9 @@
 #define ATTN_LIB_SCHEDULE_SHAPES_H
 
 #include "attn/Dialect/Attn/IR/Attn.h"
+#include "attn/Dialect/Pipe/IR/Pipe.h"
+
+#include "mlir/IR/Builders.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
@@ -52,9 +55,16 @@ struct WarpShape {
   int32_t regs = 0;         ///< of a thread at most; 0: the target's limit
 };
 
+/// The pipe part of a shape without further roles.
+pipe::ScheduleAttr oneRole(mlir::Builder &builder, const WarpShape &shape);
+
 struct WarpShapes {
   llvm::ArrayRef<WarpShape> ladder, beside, measured;
 };
+
+/// Whether a schedule's pipe part has roles beside the computing one, which do the
+/// copies; else all warps do all.
+bool hasRoles(mlir::Attribute pipe);
 
 /// Groups of warps that share out the keys of a block; 0 if the tile's rows go to no
 /// number of them, 1 with roles beside the computing one.

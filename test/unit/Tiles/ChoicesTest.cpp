@@ -291,6 +291,33 @@ TEST_F(Choices, FewRowsTakeSmallTiles) {
             std::max(uint64_t(16 + 128) * 512, uint64_t(64 * (1024 + 16))));
 }
 
+/// Warpgroups copy whole tiles, so a group that divides none is packed by warps.
+TEST_F(Choices, OddGroupsTakeTilesOfWarps) {
+  for (int32_t dim : {64, 128, 256})
+    for (auto [group, packed] :
+         {std::pair(4, false), {5, true}, {7, true}, {13, true}, {17, false}}) {
+      set(dim, dim, true, 2 * group, 2);
+      ScheduleChoices choices = chooseSchedules(facts, target());
+      auto price = [&](ScheduleAttr s, int64_t q) {
+        ItemCost cost = costOf(facts, s, target());
+        return plan::Price{s.getTileQ(), s.getTileK(), s.getPack(), cost.row,
+                           cost.key}
+            .of(q, 4096, 2 * group);
+      };
+      ScheduleAttr large = choices.ladder.front();
+      EXPECT_EQ(large.getPack(), group == 4 ? 4 : 1) << group;
+      auto few = llvm::find_if(
+          choices.beside, [](ScheduleAttr s) { return s.getTileQ() == 16; });
+      ASSERT_EQ(few != choices.beside.end(), packed) << dim << " " << group;
+      if (!packed)
+        continue;
+      EXPECT_EQ(few->getPack(), group);
+      EXPECT_EQ(few->getVTail(), "zero_fill");
+      EXPECT_LT(price(*few, 1), price(large, 1)) << dim << " " << group;
+      EXPECT_GT(price(*few, 512), price(large, 512)) << dim << " " << group;
+    }
+}
+
 /// What is computed and where it lies, of every head dim: products of 16
 /// columns, rows of whole panels; the same for all dims that are padded to one.
 TEST_F(Choices, PaddedDims) {

@@ -142,11 +142,12 @@ TEST_F(Overrides, EveryPipeField) {
 
 TEST_F(Overrides, Mistakes) {
   EXPECT_EQ(failure("tile_k"), "schedule override 'tile_k' is not field=value");
-  EXPECT_EQ(failure("tile=3"),
-            "unknown schedule field 'tile' (fields: tile_q, tile_k, pack, "
-            "kv_order, softmax, limit, redo, exp2_fma, fold_scale, p_type, v_tail, "
-            "merge, epilogue, roles, handover, persist, unroll, place.<name>, "
-            "agents.<name>, atoms.<name>, channels.<name>, skew.<name>)");
+  EXPECT_EQ(
+      failure("tile=3"),
+      "unknown schedule field 'tile' (fields: tile_q, tile_k, pack, "
+      "kv_order, softmax, limit, redo, exp2_fma, fold_scale, p_type, v_tail, "
+      "merge, epilogue, roles, handover, persist, unroll, place.<name>, "
+      "agents.<name>, atoms.<name>, channels.<name>, skew.<name>)");
   EXPECT_EQ(failure("tile_q=12x"),
             "schedule field tile_q: '12x' is not an integer");
   EXPECT_EQ(failure("kv_order=up"), "schedule field kv_order: 'up' is not "
@@ -348,6 +349,35 @@ TEST_F(Overrides, RolesFollowTheTile) {
             2);
   EXPECT_EQ(roleOf("tile_q=100", 1).getReplicas(), 2);
   EXPECT_EQ(roleOf("kv_order=ascending", 1).getReplicas(), 2);
+}
+
+/// One role in place of two is a schedule of the other kind, wherever it is named;
+/// what is named beside it is kept.
+TEST_F(Overrides, OneRoleBringsItsFields) {
+  const TargetSpec &gpu = *findTarget("sm_90a", error);
+  for (StringRef text : {"roles=all:4,tile_q=16,tile_k=64,channels.k=3",
+                         "channels.k=3,tile_k=64,tile_q=16,pipe.roles=all:4"}) {
+    ScheduleAttr s = applyOverrides(chooseSchedule(facts, gpu), text, error);
+    ASSERT_TRUE(s) << error;
+    EXPECT_TRUE(checkSchedule(facts, s, gpu, error)) << error;
+    auto pipe = cast<pipe::ScheduleAttr>(s.getPipe());
+    EXPECT_EQ(pipe.getRoleOf("load_kv"), "all");
+    EXPECT_EQ(pipe.getAgent("load_kv"), pipe::Agent::CpAsync);
+    EXPECT_EQ(pipe.getAtom("qk"), "mma.m16n8k16");
+    EXPECT_EQ(pipe.getSkew("pv"), 0);
+    EXPECT_EQ(pipe.getDepth("k"), 3);
+    EXPECT_EQ(pipe.getDepth("v"), 2);
+    EXPECT_EQ(s.getVTail(), "zero_fill");
+  }
+  EXPECT_EQ(refusal("roles=all:4,v_tail=zero_rows", "sm_90a"),
+            "v_tail = zero_rows is not built for sm_90a with one role (built: "
+            "zero_fill)");
+  EXPECT_EQ(refusal("roles=all:4,agents.load_kv=tma", "sm_90a"),
+            "agents.load_kv is not built for sm_90a with one role (built: "
+            "cp_async)");
+  EXPECT_EQ(refusal("roles=all:4,redo=visit", "sm_90a"),
+            "redo = visit is not built for sm_90a with one role (built: item; "
+            "visit with two roles)");
 }
 
 TEST_F(Overrides, LimitsOfRoles) {
