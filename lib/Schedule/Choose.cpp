@@ -159,7 +159,7 @@ static pipe::ScheduleAttr twoRoles(Builder &builder, const ProblemFacts &facts,
 static ScheduleAttr schedule(const ProblemFacts &facts,
                              const TargetSpec &target, int32_t tileQ,
                              int32_t tileK, Attribute pipe,
-                             Redo redo = Redo::Item) {
+                             Redo redo = Redo::Item, bool exp2Fma = true) {
   Builder builder(facts.query.getContext());
   bool softmax = facts.normaliser == Normaliser::Softmax;
   bool gpu = target.isGpu(), roles = hasRoles(pipe);
@@ -171,7 +171,7 @@ static ScheduleAttr schedule(const ProblemFacts &facts,
       builder.getContext(), tileQ, tileK, choosePack(facts.group, tileQ, roles),
       KVOrder::Descending,
       gpu && softmax ? SoftmaxKind::Frozen : SoftmaxKind::Exact, limit, redo,
-      gpu ? chooseExp2Share(facts, target) : 0,
+      gpu && exp2Fma ? chooseExp2Share(facts, target) : 0,
       /*fold_scale=*/softmax && !facts.hasScoreHook,
       /*p_type=*/gpu ? element : builder.getF32Type(),
       builder.getStringAttr(roles ? "zero_rows" : "zero_fill"),
@@ -214,7 +214,8 @@ ScheduleChoices attn::chooseSchedules(const ProblemFacts &facts,
   };
   WarpShapes warpShapes = warpShapesOf(dim, valueDim, facts.hasMaskHook);
   if (target.has(Feature::Wgmma)) {
-    addShapes(roleShapesOf(dim, valueDim, facts.hasMaskHook),
+    addShapes(roleShapesOf(dim, valueDim, facts.hasMaskHook,
+                           facts.scoreWork.mufu == 1),
               [&](const RoleShape &shape) {
                 // A look at each visit's sums costs 1 percent, but 3 to 5 where
                 // a replica has a turn to catch.
@@ -222,7 +223,8 @@ ScheduleChoices attn::chooseSchedules(const ProblemFacts &facts,
                 return schedule(facts, target, shape.replicas * warpgroupRows,
                                 shape.tileK, twoRoles(builder, facts, shape),
                                 softmax && !shape.ring ? Redo::Visit
-                                                       : Redo::Item);
+                                                       : Redo::Item,
+                                shape.exp2Fma);
               });
     // Where no tile of warpgroups holds whole tokens, a head an item would read K
     // and V once for each of a group.

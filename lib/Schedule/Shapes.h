@@ -33,6 +33,7 @@ struct RoleShape {
   int32_t queryDepth, depth; ///< slots of Q, of K and V
   bool ring = false;         ///< warpgroups issue in turn
   bool fixed = false;        ///< items in static order, else from the queue
+  bool exp2Fma = true;       ///< exponentials may move to the FMA pipe
 };
 
 struct RoleShapes {
@@ -41,7 +42,9 @@ struct RoleShapes {
   llvm::ArrayRef<RoleShape> measured; ///< for --tune-set only
 };
 
-RoleShapes roleShapesOf(int32_t dim, int32_t valueDim, bool masked);
+/// `oneMufu`: the score hook has one MUFU instruction an element.
+RoleShapes roleShapesOf(int32_t dim, int32_t valueDim, bool masked,
+                        bool oneMufu);
 
 /// Operand A of Q K^T from registers, or from shared memory in each product.
 constexpr llvm::StringLiteral mmaAtom = "mma.m16n8k16";
