@@ -72,6 +72,11 @@ std::string attn::describeSchedule(const ProblemFacts &facts,
   if (pipe)
     describePadding(facts, os);
   os << (facts.hasMaskHook ? ", masked" : ", no mask");
+  if (facts.group > 1)
+    os << ", groups of " << facts.group << " heads"
+       << (schedule.getPack() > 1 ? " packed" : " not packed");
+  if (pipe && facts.scoreWork.mufu)
+    os << ", " << facts.scoreWork.mufu << " MUFU in the score hook";
   if (uint64_t held = resourcesOf(facts, schedule).hookRegisters)
     os << ", hooks hold " << held << " registers";
   return text;

@@ -291,6 +291,25 @@ TEST_F(Choices, FewRowsTakeSmallTiles) {
             std::max(uint64_t(16 + 128) * 512, uint64_t(64 * (1024 + 16))));
 }
 
+/// One MUFU instruction in the hook keeps the MUFU as busy as the products at head
+/// dim 128 and no other: a third warpgroup there.  More of them leave it the limit.
+TEST_F(Choices, OneMufuInstructionTakesThreeWarpgroups) {
+  for (bool masked : {false, true})
+    for (int32_t dim : {64, 128, 256})
+      for (int32_t mufu : {0, 1, 2}) {
+        set(dim, dim, masked);
+        facts.hasScoreHook = true;
+        ScheduleAttr other = chooseSchedule(facts, target());
+        facts.scoreWork = {mufu, 2};
+        ScheduleAttr s = chooseSchedule(facts, target());
+        bool third = dim == 128 && mufu == 1;
+        EXPECT_EQ(tiles({s}), third ? Tiles({{192, 80}}) : tiles({other}))
+            << dim << " " << mufu;
+        EXPECT_EQ(s.getExp2Fma() > 0, mufu > 0 && dim < 256 && !third)
+            << dim << " " << mufu;
+      }
+}
+
 /// Warpgroups copy whole tiles, so a group that divides none is packed by warps.
 TEST_F(Choices, OddGroupsTakeTilesOfWarps) {
   for (int32_t dim : {64, 128, 256})
@@ -358,6 +377,14 @@ TEST_F(Choices, Description) {
             "stages; 114872 bytes of shared memory; because head dim 64, no "
             "mask");
   set(192, 128, true);
+  facts.scoreWork = {1, 0};
+  facts.group = 3;
+  EXPECT_NE(describeSchedule(facts, chooseSchedule(facts, target()), 0)
+                .find("masked, groups of 3 heads not packed, 1 MUFU in the "
+                      "score hook"),
+            std::string::npos);
+  facts.scoreWork = {};
+  facts.group = 1;
   facts.hookValues = {1, 0};
   EXPECT_EQ(
       describeSchedule(facts, chooseSchedule(facts, target("sm_80")), 131072),
