@@ -91,7 +91,10 @@ Value Scalars::select(Value c, Value x, Value y) const {
   return arith::SelectOp::create(b, loc, c, x, y);
 }
 Value Scalars::exp2(Value x) const { return math::Exp2Op::create(b, loc, x); }
-Value Scalars::log2(Value x) const { return math::Log2Op::create(b, loc, x); }
+/// Of sums of weights: 0 or normal numbers, as what is smaller was flushed.
+Value Scalars::log2(Value x) const {
+  return math::Log2Op::create(b, loc, x, arith::FastMathFlags::afn);
+}
 
 //===----------------------------------------------------------------------===//
 // Shares
