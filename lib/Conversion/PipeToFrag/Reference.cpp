@@ -258,8 +258,11 @@ LogicalResult KernelLowering::convert(CheckOp op) {
   Value o = at(op.getO()), l = at(op.getL());
   auto sums = cast<frag::VecType>(l.getType());
   bool shares = sums.getPartial() && !op.getSettled();
+  // What is stored needs whole sums: they go from lane to lane while the vote is taken.
+  Value whole = complete(op.getL(), op.getLoc());
+  completed[op.getL()] = whole;
   if (!shares)
-    l = complete(op.getL(), op.getLoc());
+    l = whole;
   // A sum is finite only if all its terms are.  Where it overflows by itself the
   // tile is redone for nothing, with the same result.
   Value sum = frag::ReduceRowOp::create(

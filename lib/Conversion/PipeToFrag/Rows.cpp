@@ -144,6 +144,8 @@ Value KernelLowering::complete(Value rowVec, Location loc) {
   auto type = cast<frag::VecType>(vec.getType());
   if (!type.getPartial())
     return vec;
+  if (Value known = completed.lookup(rowVec))
+    return known;
   return frag::ReduceQuadOp::create(
       b, loc, vecType(type.getRows(), type.getElement()), vec);
 }
