@@ -5,7 +5,7 @@
 //
 //   if visits { ..; issue PV(0); join PV(0) }      check; send verdict; recv; store
 //   ->
-//   if visits { ..; issue PV(0); recv; join PV(0) } else { recv }
+//   if visits { ..; issue PV(0); recv; join PV(0) } else { ..; recv }
 //                                                  check; send verdict; store
 //
 // A feedback channel that has two tokens or more lets its producer read a verdict of
@@ -72,7 +72,7 @@ static void receiveEarly(pipe::RecvOp recv) {
     Operation *words = b.clone(*recv);
     way->getTerminator()->insertOperands(way->getTerminator()->getNumOperands(),
                                          words->getResults());
-    b.setInsertionPointToStart(wider.elseBlock());
+    b.setInsertionPoint(wider.elseBlock()->getTerminator());
   }
   unsigned results = branch.getNumResults();
   branch.replaceAllUsesWith(wider.getResults().take_front(results));

@@ -144,7 +144,9 @@ Value KernelLowering::complete(Value rowVec, Location loc) {
   auto type = cast<frag::VecType>(vec.getType());
   if (!type.getPartial())
     return vec;
-  if (Value known = completed.lookup(rowVec))
+  Value known = completed.lookup(rowVec);
+  if (known &&
+      known.getParentRegion()->isAncestor(b.getInsertionBlock()->getParent()))
     return known;
   return frag::ReduceQuadOp::create(
       b, loc, vecType(type.getRows(), type.getElement()), vec);
