@@ -218,8 +218,8 @@ static Value legalise(Operation *op, FloatEmitter &e) {
       })
       .Case([&](math::Log2Op op) {
         // Subnormal numbers cost three instructions more.
-        bool flushed = bitEnumContainsAny(op.getFastmath(),
-                                          arith::FastMathFlags::afn);
+        bool flushed =
+            bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::afn);
         return flushed ? e.log2Flushed(op.getOperand())
                        : e.log2(op.getOperand());
       })

@@ -34,27 +34,27 @@ KernelLowering::rowOffsets(RowsInfo &rows, StringRef tensor, Location loc) {
   Scalars outer{b, loc};
   // Numbers of requests, tokens and heads are not negative: without a sign to
   // extend a product of 64 bits is two instructions instead of five.
-  Value origin = outer.add(outer.mul(outer.extU(rows.request), batch),
-                           outer.mul(outer.extU(rows.qBegin), token));
   Value firstHead = outer.mul(rows.head, outer.i32(rows.pack));
-  origin = outer.add(origin, outer.mul(outer.extU(firstHead), head));
+  Value origin = outer.add(outer.mul(outer.extU(rows.request), batch),
+                           outer.mul(outer.extU(firstHead), head));
   // A warp that multiplies in its registers would hold the rows' numbers, which
   // masks read too, from before the loops over key blocks.
   Value row0 = rows.row0;
   if (role.unit == Unit::Mma)
     row0 = frag::OpaqueOp::create(b, loc, row0.getType(), row0);
-  auto results = maps(
-      offsetTypes(rows), {}, loc,
-      [&](Scalars &s, ValueRange args, auto &yield) {
-        Value row = rows.inTile(s, args.back());
-        Value t = s.add(row0, row);
-        Value offset =
-            s.add(origin, s.mul(s.extU(s.divU(t, rows.pack)), token));
-        if (rows.pack > 1)
-          offset = s.add(offset, s.mul(s.extU(s.remU(t, rows.pack)), head));
-        yield.push_back(offset);
-        yield.push_back(s.cmp(arith::CmpIPredicate::slt, row, rows.nrows));
-      });
+  auto results =
+      maps(offsetTypes(rows), {}, loc,
+           [&](Scalars &s, ValueRange args, auto &yield) {
+             Value row = rows.inTile(s, args.back());
+             Value t = s.add(row0, row);
+             Value number = s.add(rows.qBegin, s.divU(t, rows.pack));
+             Value offset = s.add(origin, s.mul(s.extU(number), token));
+             if (rows.pack > 1)
+               offset =
+                   s.add(offset, s.mul(s.extU(s.remU(t, rows.pack)), head));
+             yield.push_back(offset);
+             yield.push_back(s.cmp(arith::CmpIPredicate::slt, row, rows.nrows));
+           });
   return {results[0], results[1]};
 }
 
