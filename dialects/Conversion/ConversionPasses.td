@@ -89,6 +89,16 @@ def PipeRevisit : Pass<"pipe-revisit", "::attn::KernelOp"> {
   let dependentDialects = ["::attn::pipe::PipeDialect", "::mlir::scf::SCFDialect"];
 }
 
+def PipeReceiveEarly : Pass<"pipe-receive-early", "::attn::KernelOp"> {
+  let summary = "the next item's words are read beside an item's last product";
+  let description = [{
+    **Requires:** roles, issued products.
+    **Establishes:** words that are received behind a branch that ends with a join are
+    received in front of that join, and in the other branch.
+  }];
+  let dependentDialects = ["::attn::pipe::PipeDialect", "::mlir::scf::SCFDialect"];
+}
+
 //===----------------------------------------------------------------------===//
 // L2 -> L3
 //===----------------------------------------------------------------------===//

@@ -82,6 +82,7 @@ inline void registerPasses() {
   registerPipeHandOver();
   registerPipeRevisit();
   registerPipeSkew();
+  registerPipeReceiveEarly();
   registerPipeToFrag();
   registerFragToNVVM();
   registerAttnToCPU();

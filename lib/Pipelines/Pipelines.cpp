@@ -56,6 +56,8 @@ void attn::addRolePasses(OpPassManager &pm) {
   kernel.addPass(pipe::createPipeVerifySchedule());
   kernel.addPass(createPipeSkew());
   kernel.addPass(pipe::createPipeVerifySchedule());
+  kernel.addPass(createPipeReceiveEarly());
+  kernel.addPass(pipe::createPipeVerifySchedule());
 }
 
 void attn::addFragmentPasses(OpPassManager &pm) {

@@ -39,7 +39,7 @@ TILES = """module:attn-resolve-variant attn-verify-problem attn-derive-block-map
     attn-select-schedule attn-check-resources module:attn-tile attn-peel-classes attn-split-kv
     attn-expand-softmax attn-expand-segments attn-verify-tiles""".split()
 GPU = """pipe-assign-roles pipe-insert-channels pipe-split-roles pipe-issue-products
-    pipe-skew-products pipe-hand-over pipe-revisit pipe-skew pipe-verify-schedule module:pipe-to-frag frag:cse
+    pipe-skew-products pipe-hand-over pipe-revisit pipe-skew pipe-receive-early pipe-verify-schedule module:pipe-to-frag frag:cse
     frag:frag-allocate-smem frag:frag-verify module:frag-to-nvvm""".split()
 CPU = ["module:attn-to-cpu"]
 ANCHORS = {"module": "", "frag": "frag.kernel", "attn": "attn.kernel"}

@@ -2,7 +2,7 @@
 //
 //   exp2(x)  -> ex2.approx.ftz          exp(x)  -> ex2(x * log2 e)
 //               in a map with exp2_fma left to its elements (emitExp2)
-//   log2(x)  -> lg2.approx              log(x)  -> lg2(x) * ln 2
+//   log2(x)  -> lg2.approx, .ftz with afn    log(x)  -> lg2(x) * ln 2
 //   tanh(x)  -> w rsqrt(1 + w^2), w = sinh x by a polynomial; tanh.approx with afn
 //   sin, cos -> reduced to [-pi, pi], then the approximation
 //   1 / y    -> rcp.approx.ftz (1 ulp)
@@ -46,6 +46,7 @@ struct FloatEmitter : Emitter {
   Value abs(Value x) { return math::AbsFOp::create(b, loc, x); }
   Value exp2(Value x) { return call("llvm.nvvm.ex2.approx.ftz.f32", x); }
   Value log2(Value x) { return call("llvm.nvvm.lg2.approx.f", x); }
+  Value log2Flushed(Value x) { return call("llvm.nvvm.lg2.approx.ftz.f", x); }
   Value rcp(Value x) { return call("llvm.nvvm.rcp.approx.ftz.f", x); }
   Value div(Value x, Value y) { return call("llvm.nvvm.div.full", {x, y}); }
   Value call(StringRef name, ValueRange args) {
@@ -215,7 +216,13 @@ static Value legalise(Operation *op, FloatEmitter &e) {
       .Case([&](math::ExpOp op) {
         return e.exp2(e.mul(op.getOperand(), e.f32(log2e)));
       })
-      .Case([&](math::Log2Op op) { return e.log2(op.getOperand()); })
+      .Case([&](math::Log2Op op) {
+        // Subnormal numbers cost three instructions more.
+        bool flushed =
+            bitEnumContainsAny(op.getFastmath(), arith::FastMathFlags::afn);
+        return flushed ? e.log2Flushed(op.getOperand())
+                       : e.log2(op.getOperand());
+      })
       .Case([&](math::LogOp op) {
         return e.mul(e.log2(op.getOperand()), e.f32(ln2));
       })

@@ -357,6 +357,8 @@ private:
   mlir::Value rankCache;
   llvm::StringMap<mlir::Value> groupRings;
   llvm::DenseMap<mlir::Value, State> joinedStates; ///< by the old O
+  /// Sums of shares that were added up ahead of their uses, by the old vector.
+  llvm::DenseMap<mlir::Value, mlir::Value> completed;
 };
 
 } // namespace attn

@@ -250,16 +250,28 @@ LogicalResult KernelLowering::convert(CheckSumsOp op) {
   return success();
 }
 
+/// As above each thread looks at its own share, of O's columns too, so that nothing goes
+/// from lane to lane before the vote; a share of the limit keeps sums below it.  What a
+/// settled row is, its whole sum says.
 LogicalResult KernelLowering::convert(CheckOp op) {
   RowsInfo &rows = rowMaps[op.getRows()];
-  Value o = at(op.getO());
+  Value o = at(op.getO()), l = at(op.getL());
+  auto sums = cast<frag::VecType>(l.getType());
+  bool shares = sums.getPartial() && !op.getSettled();
+  // What is stored needs whole sums: they go from lane to lane while the vote is taken.
+  Value whole = complete(op.getL(), op.getLoc());
+  completed[op.getL()] = whole;
+  if (!shares)
+    l = whole;
   // A sum is finite only if all its terms are.  Where it overflows by itself the
   // tile is redone for nothing, with the same result.
   Value sum = frag::ReduceRowOp::create(
-      b, op.getLoc(), vecType(rows.rows, b.getF32Type()), frag::ReduceKind::Sum,
-      frag::ReduceScope::Row, o);
-  Value l = complete(op.getL(), op.getLoc());
-  float limit = std::ldexp(1.0f, int32_t(op.getLimit()));
+      b, op.getLoc(), vecType(rows.rows, b.getF32Type(), shares),
+      frag::ReduceKind::Sum,
+      shares ? frag::ReduceScope::Thread : frag::ReduceScope::Row, o);
+  size_t sharing =
+      shares ? size_t(1) << frag::layoutOf(sums).rowLaneMasks().size() : 1;
+  float limit = std::ldexp(1.0f, int32_t(op.getLimit())) / float(sharing);
   FailureOr<Value> bad =
       anyLive(rows, {l, sum}, op, [&](Scalars &s, ValueRange x) {
         Value small = s.cmpF(arith::CmpFPredicate::OLT, x[0], s.f32(limit));

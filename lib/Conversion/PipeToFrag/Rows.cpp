@@ -91,7 +91,10 @@ Value Scalars::select(Value c, Value x, Value y) const {
   return arith::SelectOp::create(b, loc, c, x, y);
 }
 Value Scalars::exp2(Value x) const { return math::Exp2Op::create(b, loc, x); }
-Value Scalars::log2(Value x) const { return math::Log2Op::create(b, loc, x); }
+/// Of sums of weights: 0 or normal numbers, as what is smaller was flushed.
+Value Scalars::log2(Value x) const {
+  return math::Log2Op::create(b, loc, x, arith::FastMathFlags::afn);
+}
 
 //===----------------------------------------------------------------------===//
 // Shares
@@ -141,6 +144,10 @@ Value KernelLowering::complete(Value rowVec, Location loc) {
   auto type = cast<frag::VecType>(vec.getType());
   if (!type.getPartial())
     return vec;
+  Value known = completed.lookup(rowVec);
+  if (known &&
+      known.getParentRegion()->isAncestor(b.getInsertionBlock()->getParent()))
+    return known;
   return frag::ReduceQuadOp::create(
       b, loc, vecType(type.getRows(), type.getElement()), vec);
 }

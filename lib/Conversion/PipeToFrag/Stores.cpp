@@ -32,25 +32,29 @@ KernelLowering::rowOffsets(RowsInfo &rows, StringRef tensor, Location loc) {
   Value batch = stride(tensor, "batch"), token = stride(tensor, "token"),
         head = stride(tensor, "head");
   Scalars outer{b, loc};
-  Value origin = outer.add(outer.mul(outer.ext(rows.request), batch),
-                           outer.mul(outer.ext(rows.qBegin), token));
+  // Numbers of requests, tokens and heads are not negative: without a sign to
+  // extend a product of 64 bits is two instructions instead of five.
+  Value firstHead = outer.mul(rows.head, outer.i32(rows.pack));
+  Value origin = outer.add(outer.mul(outer.extU(rows.request), batch),
+                           outer.mul(outer.extU(firstHead), head));
   // A warp that multiplies in its registers would hold the rows' numbers, which
   // masks read too, from before the loops over key blocks.
   Value row0 = rows.row0;
   if (role.unit == Unit::Mma)
     row0 = frag::OpaqueOp::create(b, loc, row0.getType(), row0);
-  auto results = maps(
-      offsetTypes(rows), {}, loc,
-      [&](Scalars &s, ValueRange args, auto &yield) {
-        Value row = rows.inTile(s, args.back());
-        Value t = s.add(row0, row);
-        Value h =
-            s.add(s.mul(rows.head, s.i32(rows.pack)), s.remU(t, rows.pack));
-        yield.push_back(
-            s.add(s.add(origin, s.mul(s.extU(s.divU(t, rows.pack)), token)),
-                  s.mul(s.ext(h), head)));
-        yield.push_back(s.cmp(arith::CmpIPredicate::slt, row, rows.nrows));
-      });
+  auto results =
+      maps(offsetTypes(rows), {}, loc,
+           [&](Scalars &s, ValueRange args, auto &yield) {
+             Value row = rows.inTile(s, args.back());
+             Value t = s.add(row0, row);
+             Value number = s.add(rows.qBegin, s.divU(t, rows.pack));
+             Value offset = s.add(origin, s.mul(s.extU(number), token));
+             if (rows.pack > 1)
+               offset =
+                   s.add(offset, s.mul(s.extU(s.remU(t, rows.pack)), head));
+             yield.push_back(offset);
+             yield.push_back(s.cmp(arith::CmpIPredicate::slt, row, rows.nrows));
+           });
   return {results[0], results[1]};
 }
 
@@ -58,7 +62,7 @@ std::pair<Value, Value> KernelLowering::slotOffsets(RowsInfo &rows, Value slot,
                                                     int32_t width,
                                                     Location loc) {
   Scalars outer{b, loc};
-  Value first = outer.mul(outer.ext(slot), outer.i64(rows.tileRows));
+  Value first = outer.mul(outer.extU(slot), outer.i64(rows.tileRows));
   auto results =
       maps(offsetTypes(rows), {}, loc,
            [&](Scalars &s, ValueRange args, auto &yield) {

@@ -13,12 +13,14 @@
 // CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.f"
 // CHECK: %[[LG:.*]] = llvm.call_intrinsic "llvm.nvvm.lg2.approx.f"
 // CHECK: llvm.fmul %[[LG]]
+// CHECK: llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
 frag.kernel @exp threads 32 smem 0 params 200 {
   %x = frag.param "scale" at 192 : f32
   %a = math.exp2 %x : f32
   %b = math.exp %x : f32
   %c = math.log2 %x : f32
   %d = math.log %x : f32
+  %e = math.log2 %x fastmath<afn> : f32
   frag.return
 }
 

@@ -30,7 +30,8 @@
 // CHECK-DAG: %[[C:.*]] = frag.param "scale"
 // CHECK-DAG: %[[LARGE:.*]] = arith.constant 0x4E000000 : f32
 // CHECK-DAG: %[[NAN:.*]] = arith.constant 0x7FC00000 : f32
-// CHECK-DAG: %[[LIMIT:.*]] = arith.constant 1.84467441E+19 : f32
+// A quarter of 2^64: four lanes share a row.
+// CHECK-DAG: %[[LIMIT:.*]] = arith.constant 4.61168602E+18 : f32
 // CHECK: scf.while
 // CHECK: scf.while (%[[EXACT:.*]] = %{{.*}}) : (i1)
 // The copy's place is not known before the turn.
@@ -71,9 +72,8 @@
 // CHECK-NEXT: math.fma %[[S]], %[[C]], %[[B]] : f32
 // CHECK-NEXT: math.exp2
 // CHECK: scf.yield
-// CHECK: %[[FINITE:.*]] = frag.reduce_row sum row
-// CHECK: %[[SUM:.*]] = frag.reduce_quad
-// CHECK: %[[VOTE:.*]] = frag.map (%[[X:.*]] = %[[SUM]] : {{.*}}, %[[Z:.*]] = %[[FINITE]] : {{.*}}) at (%[[ROW:.*]]) ->
+// CHECK: %[[FINITE:.*]] = frag.reduce_row sum thread
+// CHECK: %[[VOTE:.*]] = frag.map (%[[X:.*]] = %{{.*}} : {{.*}}partial>, %[[Z:.*]] = %[[FINITE]] : {{.*}}partial>) at (%[[ROW:.*]]) ->
 // CHECK-DAG: arith.cmpi slt, %[[ROW]], %{{.*}} : i32
 // CHECK-DAG: arith.cmpf olt, %[[X]], %[[LIMIT]] : f32
 // CHECK-DAG: %[[SIZE:.*]] = math.absf %[[Z]] : f32
