@@ -18,10 +18,13 @@
 // cut so that all workers end together, if that saves more than the splits cost.
 // What it can save at most is read off the end of the list: an item j ends after
 // the share by no more than its cost less 1 / workers of what comes behind it.
-// That is next to nothing where the list ends with many short items.
+// That is next to nothing where the list ends with many short items.  Workers that
+// take every W-th item may end later: their turns are replayed as they are, and
+// listed so that long and short items alternate (Turns.h).
 //
 //===----------------------------------------------------------------------===//
 #include "Capacity.h"
+#include "Turns.h"
 
 #include "attn/ABI/Version.h"
 
@@ -66,7 +69,8 @@ public:
     chooseSections();
     sortPieces();
     if (counts.waveWorkers > 0 &&
-        mostToSave() > launchCost() + kLeastSaved * allCost / o.workers)
+        (o.inTurn ||
+         mostToSave() > launchCost() + kLeastSaved * allCost / o.workers))
       cutLastWave();
     emit();
     return true;
@@ -326,47 +330,97 @@ private:
     return most;
   }
 
-  /// Replays the list up to its last wave, cuts that, and keeps the splits if they
-  /// pay.
-  void cutLastWave() {
-    // Costs are floats, so their sums are not exact.
-    double share = allCost / o.workers * (1 + 1e-6);
-    int64_t left = int64_t(pieceCount) * counts.copies, given = 0;
+  /// What lies behind the first `given` items of a run.
+  struct Wave {
+    Run run;
+    int64_t given;
+    int32_t left;
+    double begin; ///< when the first worker is free for it
+    double whole; ///< when the last one ends if all stay whole
+  };
+
+  int64_t allItems() const { return int64_t(pieceCount) * counts.copies; }
+
+  /// Costs are floats, so their sums are not exact.
+  double evenShare() const { return allCost / o.workers * (1 + 1e-6); }
+
+  /// Replays the list up to the first item that would end after an even share.  False
+  /// if it is no use to cut what is left.
+  bool findWave(Levels &loads, Wave &wave) const {
+    int64_t left = allItems(), given = 0;
     int32_t steps = kMaxSteps;
-    Levels loads(levels, o.workers);
     Run run = firstRun();
-    double before = 0; // cost of the items before
     for (; run.size() > 0; run = runBehind(run)) {
       double cost = pieces[pieceAt(run.begin)].cost;
-      // Turns and loads agree only while items are alike or the loads are even.
-      if (o.inTurn && !loads.even() && cost != before)
-        return;
-      before = cost;
-      given = loads.give(cost, run.items(), share, steps);
+      given = loads.give(cost, run.items(), evenShare(), steps);
       left -= given;
       if (given < run.items() || steps <= 0)
         break;
     }
-    if (left == 0 || left > o.workers || steps <= 0 ||
-        (o.inTurn && !loads.even()))
+    if (left == 0 || left > o.workers || steps <= 0)
+      return false;
+    // As it is, the wave ends as late as its longest item.
+    wave = {run, given, int32_t(left), loads.least(),
+            endOfWave(run, given, loads)};
+    return true;
+  }
+
+  /// Replays the turns up to the last round.
+  bool findRound(Turns &turns, Wave &wave) const {
+    int64_t left = lastRound(allItems(), o.workers);
+    int64_t head = allItems() - left, given = 0;
+    int32_t steps = kMaxSteps;
+    Run run = firstRun();
+    for (; run.size() > 0; run = runBehind(run)) {
+      given = std::min(run.items(), head);
+      turns.give(pieces[pieceAt(run.begin)].cost, given, steps);
+      head -= given;
+      if (given < run.items() || steps <= 0)
+        break;
+    }
+    if (left == 0 || steps <= 0)
+      return false;
+    const double *loads = turns.settle();
+    wave = {run, given, int32_t(left),
+            *std::min_element(loads, loads + o.workers),
+            *std::max_element(loads, loads + o.workers)};
+    for (int32_t worker = 0; run.size() > 0; run = runBehind(run), given = 0)
+      for (int64_t n = run.items() - given; n > 0; --n, ++worker)
+        wave.whole = std::max(wave.whole,
+                              loads[worker] + pieces[pieceAt(run.begin)].cost);
+    return true;
+  }
+
+  /// Cuts the last wave and keeps the splits if they pay.
+  void cutLastWave() {
+    Levels loads(levels, o.workers);
+    Turns turns(reinterpret_cast<double *>(levels + o.workers), o.workers);
+    Wave wave;
+    if (!(o.inTurn ? findRound(turns, wave) : findWave(loads, wave)))
       return;
-    // As it is, the wave ends as late as its longest item; cut, it takes as long
-    // as `enough` workers would for all its work.
-    double whole = endOfWave(run, given, loads);
+    // Cut, it takes as long as `enough` workers would for all its work.
     double enough = o.enough ? o.enough : o.workers;
-    double stretch = o.workers / waveEnough(run, enough);
+    double stretch = o.workers / waveEnough(wave.run, enough);
     auto saved = [&](double end) {
-      return whole - loads.least() - (end - loads.least()) * stretch -
+      return wave.whole - wave.begin - (end - wave.begin) * stretch -
              launchCost();
     };
-    if (saved(share) <= kLeastSaved * whole || !collectWave(run, given))
+    if (saved(evenShare()) <= kLeastSaved * wave.whole ||
+        !collectWave(wave.run, wave.given))
       return;
     double merge =
         double(p.split.row) * tiles[pieces[waveItems[0].piece].tile].rowCount;
-    int32_t made =
-        pourWave(loads, waveTiles, int32_t(left),
-                 {kMinSplitTiles, int32_t(maxSplitsOf(o)), merge}, wavePieces);
-    double end = std::max(settleWave(made), loads.most());
+    WaveLimits limits = {kMinSplitTiles, int32_t(maxSplitsOf(o)), merge};
+    int32_t left = wave.left;
+    double end = 0;
+    if (o.inTurn) {
+      settleWave(pourRound(turns.settle(), o.workers, waveTiles, left, limits,
+                           wavePieces));
+      end = listByTurn(turns.settle());
+    } else {
+      settleWave(pourWave(loads, waveTiles, left, limits, wavePieces));
+      end = std::max(listByTime(), loads.most());
+    }
     Capacity more;
     int32_t most = 0;
     for (int32_t i = 0; i < left; ++i)
@@ -377,24 +431,18 @@ private:
       }
     double merging = merge * std::max(double(most), more.slots / enough);
     const Capacity &c = counts.capacity;
-    bool fits =
-        int64_t(pieceCount) * counts.copies + waveCutCount - left <= c.items &&
-        mergeTotal + more.merges <= c.merges &&
-        slotTotal + more.slots <= c.slots;
-    if (!fits || saved(end) - merging <= kLeastSaved * whole)
+    bool fits = allItems() + waveCutCount - left <= c.items &&
+                mergeTotal + more.merges <= c.merges &&
+                slotTotal + more.slots <= c.slots;
+    if (!fits || saved(end) - merging <= kLeastSaved * wave.whole)
       return;
-    waveItemCount = int32_t(left);
-    std::sort(waveCuts, waveCuts + waveCutCount,
-              [](const WaveCut &a, const WaveCut &b) {
-                return std::tie(a.at, a.done, a.item, a.split) <
-                       std::tie(b.at, b.done, b.item, b.split);
-              });
+    waveItemCount = left;
     for (int32_t i = 0; i < waveCutCount; ++i)
       if (waveItems[waveCuts[i].item].splits > 1)
         summary.splitKeys = std::max(
             summary.splitKeys, uint32_t(waveCuts[i].end - waveCuts[i].begin));
     // Otherwise the longest item is the first of all.
-    if (left == int64_t(pieceCount) * counts.copies)
+    if (left == allItems())
       summary.longestCost = waveLongest;
   }
 
@@ -430,26 +478,24 @@ private:
   }
 
   /// From blocks to keys and from the tile's mean cost to that of the split; splits
-  /// that see nothing are dropped.  Returns when the last one ends.
-  double settleWave(int32_t made) {
-    double end = 0, at = 0;
-    int32_t turns = 0; // of the worker
+  /// that see nothing are dropped.
+  void settleWave(int32_t made) {
+    int32_t turn = 0;
+    double at = 0; // the worker's first begins
     for (int32_t i = 0; i < made; ++i) {
       const WavePiece &part = wavePieces[i];
       if (i == 0 || part.worker != wavePieces[i - 1].worker) {
+        turn = 0;
         at = part.begin;
-        turns = 0;
       }
-      // Its third would be another worker's turn.
-      if (++turns > 2 && o.inTurn)
-        return HUGE_VAL;
       WaveItem &item = waveItems[part.tile];
       const Tile &tile = tiles[pieces[item.piece].tile];
       bool all = part.end - part.first == waveTiles[part.tile].blocks;
       bool last = part.end == waveTiles[part.tile].blocks;
       Hull hull{tile.begin + part.first * p.tileK,
                 last ? tile.end : tile.begin + part.end * p.tileK};
-      WaveCut cut = {part.tile, hull.begin, hull.end, item.splits, at, at};
+      WaveCut cut = {part.tile, hull.begin, hull.end, item.splits, part.worker,
+                     turn,      0,          at,       at};
       int64_t visible = tile.visible;
       if (!all) {
         visible = look(tile, hull);
@@ -461,13 +507,54 @@ private:
       }
       double cost = rowCost(tile.rowCount) + double(p.costKv) * double(visible);
       waveLongest = std::max(waveLongest, cost);
-      at += cost + (all ? 0 : double(p.split.row) * tile.rowCount);
-      cut.done = at;
+      cut.cost = cost + (all ? 0 : double(p.split.row) * tile.rowCount);
       waveCuts[waveCutCount++] = cut;
       ++item.splits;
-      end = std::max(end, at);
+      ++turn;
     }
+  }
+
+  /// By when they begin, for workers that take them as they become free.  Returns when
+  /// the last one ends.
+  double listByTime() {
+    double end = 0;
+    for (int32_t i = 0; i < waveCutCount; ++i) {
+      WaveCut &cut = waveCuts[i];
+      if (cut.turn > 0)
+        cut.at = waveCuts[i - 1].done;
+      cut.done = cut.at + cut.cost;
+      end = std::max(end, cut.done);
+    }
+    std::sort(waveCuts, waveCuts + waveCutCount,
+              [](const WaveCut &a, const WaveCut &b) {
+                return std::tie(a.at, a.done, a.item, a.split) <
+                       std::tie(b.at, b.done, b.item, b.split);
+              });
     return end;
+  }
+
+  /// One of each worker, then the second ones, for workers that take every W-th.  The
+  /// first of those go to workers that have none yet, the others to the first.
+  double listByTurn(double *loads) {
+    const WaveCut *all = waveCuts + waveCutCount;
+    int32_t idle = o.workers;
+    for (const WaveCut *cut = waveCuts; cut < all; ++cut)
+      idle -= cut->turn == 0;
+    enum { kFirstOfTwo, kFirst, kSecondOfIdle, kSecond };
+    for (WaveCut *cut = waveCuts; cut < all; ++cut) {
+      bool two = cut + 1 < all && cut[1].turn > 0;
+      if (cut->turn == 0)
+        cut->at = two && idle <= 0 ? kFirstOfTwo : kFirst;
+      else
+        cut->at = idle-- > 0 ? kSecondOfIdle : kSecond + cut->turn;
+    }
+    std::sort(waveCuts, waveCuts + waveCutCount,
+              [](const WaveCut &a, const WaveCut &b) {
+                return std::tie(a.at, a.worker) < std::tie(b.at, b.worker);
+              });
+    for (int32_t i = 0; i < waveCutCount; ++i)
+      loads[i % o.workers] += waveCuts[i].cost;
+    return *std::max_element(loads, loads + o.workers);
   }
 
   /// Of `enough` workers, those that together take all that DRAM gives if no other
@@ -503,6 +590,8 @@ private:
     attn_work_item *next = items;
     for (Run run = firstRun(); run.size() > 0; run = runBehind(run))
       next = emitRun(run, next);
+    if (o.inTurn)
+      turnRounds(items);
     // The last wave replaces the items that it is made of.
     if (waveItemCount > 0)
       next = emitWave(next - waveItemCount, mergeCount, slotCount);
@@ -542,6 +631,23 @@ private:
       for (int32_t i = run.begin; i < run.end; ++i)
         next = emitPiece(pieceAt(i), copy, copy + together, next);
     return next;
+  }
+
+  /// Lists the rounds from their ends that Turns counts so.
+  void turnRounds(attn_work_item *items) const {
+    int64_t head = allItems() - lastRound(allItems(), o.workers);
+    Rounds rounds(o.workers);
+    for (Run run = firstRun(); head > 0; run = runBehind(run)) {
+      int64_t n = std::min(run.items(), head);
+      head -= n;
+      rounds.pass(
+          n, [&](int64_t whole) { items += whole * o.workers; },
+          [&](int32_t begin, int32_t end) {
+            items += end - begin;
+            if (rounds.endsTurned())
+              std::reverse(items - o.workers, items);
+          });
+    }
   }
 
   /// The splits of the last wave in the order of its schedule, and their merges.
