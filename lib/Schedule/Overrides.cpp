@@ -324,11 +324,16 @@ ScheduleAttr attn::applyOverrides(ScheduleAttr schedule, StringRef text,
       error = ("schedule override '" + entry + "' is not field=value").str();
       return {};
     }
-    if (!apply(fields, name.trim(), value.trim(), error))
-      return {};
     StringRef field = name.trim();
     field.consume_front("pipe.");
-    named.insert(field);
+    if (!named.insert(field).second) {
+      error = ("schedule override '" + entry + "' gives " + field +
+               " a second time")
+                  .str();
+      return {};
+    }
+    if (!apply(fields, name.trim(), value.trim(), error))
+      return {};
   }
   follow(fields, named);
   return rebuild(fields, error);

@@ -113,7 +113,10 @@ int main(int argc, char **argv) {
                  "NaN (-1: none)");
   app.add_option("--workspace", s.workspace,
                  "bytes of workspace offered to the plan");
-  app.add_option("--workers", s.workers, "CTAs or threads that take items");
+  app.add_option(
+      "--workers", s.workers,
+      "CTAs or threads that take items (0: all of the device, which are "
+      "the most; on the cpu its --threads)");
   app.add_option("--threads", s.threads, "worker threads of the cpu device");
   app.add_option("--driver", s.driver,
                  "driver library in place of libcuda.so.1");
