@@ -5,6 +5,8 @@
 //   build/bench-plan
 //     causal  decode   4096 requests    32768 items    1 section   329.2 us  5dd00e31039fa1b7
 //
+// With an argument, workers that take every W-th item.
+//
 // CPU time of the thread, the best of 60, for 32 / 8 heads, items of 128 x 64 and 132
 // workers, masks included, upload and allocation not.  `alike` are requests of 4k tokens
 // or, for decode, keys, whose last wave is worth a look.  The last column is a hash of the
@@ -72,7 +74,8 @@ static void lengths(const std::string &name, std::mt19937 &random, int32_t &q,
   }
 }
 
-static void measure(const char *maskName, const char *kind, int32_t batch) {
+static void measure(const char *maskName, const char *kind, int32_t batch,
+                    bool inTurn) {
   std::mt19937 random(7);
   std::vector<int32_t> q(batch), kv(batch), qBegins(batch), kvBegins(batch);
   for (int32_t r = 0, qEnd = 0, kvEnd = 0; r < batch; ++r) {
@@ -100,7 +103,9 @@ static void measure(const char *maskName, const char *kind, int32_t batch) {
   problem.split = SplitCost::cycles(128);
   Options options;
   options.workers = 132;
-  options.l2Bytes = 60 << 20;
+  options.inTurn = inTurn;
+  if (!inTurn)
+    options.l2Bytes = 60 << 20;
   std::vector<uint64_t> plan, scratch;
   Capacity bound;
   Summary summary;
@@ -129,14 +134,15 @@ static void measure(const char *maskName, const char *kind, int32_t batch) {
          maskName, kind, batch, summary.items, summary.sections, best, hash);
 }
 
-int main() {
+int main(int argc, char **) {
+  bool inTurn = argc > 1;
   for (const char *mask : {"full", "causal", "window"}) {
     for (int32_t batch : {1, 2, 5})
-      measure(mask, "alike", batch);
+      measure(mask, "alike", batch, inTurn);
     for (int32_t batch : {17, 18, 100, 256})
-      measure(mask, "alike1", batch);
+      measure(mask, "alike1", batch, inTurn);
     for (const char *kind : {"decode", "mixed", "prefill"})
       for (int32_t batch : {256, 1024, 4096})
-        measure(mask, kind, batch);
+        measure(mask, kind, batch, inTurn);
   }
 }

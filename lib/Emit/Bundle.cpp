@@ -146,9 +146,13 @@ llvm::Error attn::emit::writeFileAtomically(llvm::StringRef path,
     llvm::sys::fs::real_path(path, real);
   }
   path = real;
+  auto cannotWrite = [&](std::error_code code) {
+    return llvm::createStringError(code, "cannot write '%s': %s",
+                                   path.str().c_str(), code.message().c_str());
+  };
   auto temp = llvm::sys::fs::TempFile::create(path + ".%%%%%%.tmp");
   if (!temp)
-    return temp.takeError();
+    return cannotWrite(llvm::errorToErrorCode(temp.takeError()));
   llvm::raw_fd_ostream os(temp->FD, /*shouldClose=*/false);
   os.write(bytes.data(), bytes.size());
   os.flush();
@@ -156,7 +160,9 @@ llvm::Error attn::emit::writeFileAtomically(llvm::StringRef path,
     std::error_code code = os.error();
     os.clear_error();
     llvm::consumeError(temp->discard());
-    return llvm::createStringError(code, "cannot write %s", path.str().c_str());
+    return cannotWrite(code);
   }
-  return temp->keep(path);
+  if (llvm::Error error = temp->keep(path))
+    return cannotWrite(llvm::errorToErrorCode(std::move(error)));
+  return llvm::Error::success();
 }

@@ -49,7 +49,9 @@ struct WaveItem {
 struct WaveCut {
   int32_t item;
   int32_t begin, end, split;
-  double at, done; ///< in the schedule
+  int32_t worker, turn; ///< its turn of the wave
+  double cost;          ///< with the partial
+  double at, done;      ///< in the schedule
 };
 
 /// What the last wave takes of the scratch, a worker (see Builder::cutLastWave).

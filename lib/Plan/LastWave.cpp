@@ -81,9 +81,9 @@ double commonEnd(const Levels &levels, int32_t &active, double work) {
   return result;
 }
 
-/// How many of the `rest` blocks of a tile come next, given how many fit: the
-/// nearest number that leaves no piece shorter than `least`.
-int32_t nextBlocks(double fit, int32_t rest, int32_t least) {
+} // namespace
+
+int32_t attn::plan::nextBlocks(double fit, int32_t rest, int32_t least) {
   if (rest < 2 * least)
     return fit < rest / 2.0 ? 0 : rest;
   if (fit < least)
@@ -92,31 +92,42 @@ int32_t nextBlocks(double fit, int32_t rest, int32_t least) {
     return fit < rest - least / 2.0 ? rest - least : rest;
   return int32_t(std::lround(fit));
 }
-} // namespace
 
-int32_t attn::plan::pourWave(const Levels &levels, const WaveTile *tiles,
-                             int32_t count, const WaveLimits &limits,
-                             WavePiece *pieces) {
-  int32_t least = limits.least, maxSplits = limits.maxSplits;
+PourShares attn::plan::sharesOf(const WaveTile *tiles, int32_t count,
+                                const WaveLimits &limits, int32_t workers) {
   // No more workers than there can be pieces, or their shares would be shorter
   // than the shortest of them.
   int64_t mostPieces = 0;
-  double work = 0;
-  int32_t workers = 0;
+  double starts = 0, work = 0;
   for (int32_t t = 0; t < count; ++t) {
-    work += tiles[t].start + tiles[t].blocks * tiles[t].blockCost;
-    mostPieces += std::clamp(tiles[t].blocks / least, 1, maxSplits);
+    starts += tiles[t].start;
+    work += tiles[t].blocks * tiles[t].blockCost;
+    mostPieces +=
+        std::clamp(tiles[t].blocks / limits.least, 1, limits.maxSplits);
   }
-  for (const Level &level : levels)
-    workers += level.workers;
   // Nor more than make pieces and merges shortest together: n splits of a tile take
   // tile / n + n * merge, least at n = sqrt(tile / merge).
   double best =
-      double(count) * std::max(1.0, std::sqrt(work / count / limits.merge));
+      double(count) *
+      std::max(1.0, std::sqrt((starts + work) / count / limits.merge));
   auto active = int32_t(std::min(
       std::ceil(best), double(std::min<int64_t>(workers, mostPieces))));
-  double end = commonEnd(levels, active, work + active * tiles[0].start);
+  // About each worker begins one in the middle of a tile.
+  return {active, starts + work + active * (starts / count)};
+}
 
+double attn::plan::endOf(const WavePiece *pieces, int32_t count) {
+  double end = 0;
+  for (int32_t i = 0; i < count; ++i)
+    end = std::max(end, pieces[i].done);
+  return end;
+}
+
+/// Fills the workers to one end.
+static int32_t fill(const Levels &levels, const WaveTile *tiles, int32_t count,
+                    const WaveLimits &limits, int32_t active, double end,
+                    WavePiece *pieces) {
+  int32_t least = limits.least, maxSplits = limits.maxSplits;
   int32_t made = 0, tile = 0, at = 0, splits = 0;
   const Level *level = levels.begin();
   int32_t ofLevel = 0;
@@ -155,4 +166,28 @@ int32_t attn::plan::pourWave(const Levels &levels, const WaveTile *tiles,
     carry = room;
   }
   return made;
+}
+
+int32_t attn::plan::pourWave(const Levels &levels, const WaveTile *tiles,
+                             int32_t count, const WaveLimits &limits,
+                             WavePiece *pieces) {
+  int32_t workers = 0;
+  for (const Level &level : levels)
+    workers += level.workers;
+  auto [active, work] = sharesOf(tiles, count, limits, workers);
+  int32_t most = active; // workers of one piece
+  double end = commonEnd(levels, active, work);
+  int32_t made = fill(levels, tiles, count, limits, active, end, pieces);
+  double filled = endOf(pieces, made);
+  const Level *level = levels.begin();
+  int32_t before = 0; // workers of the levels before
+  auto begin = [&](int32_t w) {
+    for (; w >= before + level->workers; ++level)
+      before += level->workers;
+    return level->load;
+  };
+  made = cutEvenly(tiles, count, limits, most, begin, pieces);
+  if (endOf(pieces, made) < filled)
+    return made;
+  return fill(levels, tiles, count, limits, active, end, pieces);
 }

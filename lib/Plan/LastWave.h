@@ -14,14 +14,14 @@
 // even share is the last wave.  It is poured over the workers, least loaded first,
 // each filled to one common end: a worker has the rest of one tile and the begin
 // of the next, so that a wave of R tiles on W workers becomes at most R + W pieces
-// however R and W divide.
+// however R and W divide.  Where pieces are coarse, the same number of each tile ends
+// earlier.
 //
 // Order: pieces are listed by when they begin in that schedule, equal ones by when
 // they end.  Workers that take them as they become free begin each no later than
 // it says: when piece k is due, only those of the first k - 1 that the schedule
-// still has running can be busy.  Workers that take every W-th item do exactly
-// what it says, as both lists of a wave that begins at one time (first pieces by
-// their ends, second pieces by their begins) are in the order of the workers.
+// still has running can be busy.  Turns.h says what
+// workers do that take every W-th item.
 //
 // Invariant: the pieces of a tile follow each other from its first block to its
 // last, none shorter than `least` blocks unless the tile is.
@@ -30,6 +30,7 @@
 #ifndef ATTN_LIB_PLAN_LASTWAVE_H
 #define ATTN_LIB_PLAN_LASTWAVE_H
 
+#include <algorithm>
 #include <cstdint>
 
 namespace attn::plan {
@@ -56,7 +57,6 @@ public:
 
   double least() const { return level[0].load; }
   double most() const { return level[count - 1].load; }
-  bool even() const { return count == 1; }
   const Level *begin() const { return level; }
   const Level *end() const { return level + count; }
 
@@ -90,6 +90,48 @@ struct WaveLimits {
   double merge; ///< what a split adds to the time after the last piece: one
                 ///< worker merges all of a tile's
 };
+
+/// Who shares what.
+struct PourShares {
+  int32_t active; ///< workers that are worth a piece
+  double work;    ///< of all pieces together, about
+};
+
+PourShares sharesOf(const WaveTile *tiles, int32_t count,
+                    const WaveLimits &limits, int32_t workers);
+
+/// How many of the `rest` blocks of a tile come next, given how many fit: the
+/// nearest number that leaves no piece shorter than `least`.
+int32_t nextBlocks(double fit, int32_t rest, int32_t least);
+
+/// Each tile in as many pieces as others, one for a worker: `begin(w)` is when the w-th
+/// is free.  Returns how many.  Better than filling workers to one end where pieces
+/// are as coarse as shares.
+template <class Begin>
+int32_t cutEvenly(const WaveTile *tiles, int32_t count,
+                  const WaveLimits &limits, int32_t active, Begin begin,
+                  WavePiece *pieces) {
+  int32_t made = 0;
+  for (int32_t t = 0; t < count; ++t) {
+    const WaveTile &tile = tiles[t];
+    int64_t n = active / count + (t < active % count);
+    n = std::min<int64_t>(
+        n, std::min(limits.maxSplits, std::max(tile.blocks / limits.least, 1)));
+    for (int64_t i = 0; i < n; ++i) {
+      auto first = int32_t(tile.blocks * i / n);
+      auto end = int32_t(tile.blocks * (i + 1) / n);
+      double at = begin(made);
+      pieces[made] = {t,   first,
+                      end, made,
+                      at,  at + tile.start + (end - first) * tile.blockCost};
+      ++made;
+    }
+  }
+  return made;
+}
+
+/// When the last one ends.
+double endOf(const WavePiece *pieces, int32_t count);
 
 /// Cuts `tiles` for the workers of `levels`; at most tiles + workers pieces, worker
 /// by worker, each tile's in order.  Returns how many.

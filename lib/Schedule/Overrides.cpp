@@ -345,7 +345,12 @@ ScheduleAttr attn::applyOverrides(ScheduleAttr schedule, StringRef text,
     entries.push_back({name.trim(), value.trim()});
     StringRef field = name.trim();
     field.consume_front("pipe.");
-    named.insert(field);
+    if (!named.insert(field).second) {
+      error = ("schedule override '" + entry + "' gives " + field +
+               " a second time")
+                  .str();
+      return {};
+    }
   }
   // Other fields may follow from the roles, so these come first.
   llvm::stable_sort(entries, [](const auto &a, const auto &b) {

@@ -164,13 +164,14 @@ LogicalResult Interp::runScf(Operation *op) {
   if (auto loop = dyn_cast<scf::WhileOp>(op)) {
     take(loop.getInits());
     while (true) {
-      if (failed(turn(op)) || failed(run(loop.getBefore(), state, results)))
+      if (failed(run(loop.getBefore(), state, results)))
         return failure();
       bool again = results.front().asInt();
       state.assign(results.begin() + 1, results.end());
       if (!again)
         break;
-      if (failed(run(loop.getAfter(), state, results)))
+      // The condition alone is no turn.
+      if (failed(turn(op)) || failed(run(loop.getAfter(), state, results)))
         return failure();
       state.assign(results.begin(), results.end());
     }

@@ -110,7 +110,8 @@ bool attn::completeParams(Case &c, frag::KernelOp kernel, std::string &error) {
   return true;
 }
 
-/// Turns of the innermost loops around products of a kernel.
+/// Turns of the innermost loops around products of a kernel.  The loop over items,
+/// which a product in front of the others may stand in, is none of them.
 static std::vector<uint64_t> visitsOf(ModuleOp module, StringRef entry,
                                       const sim::Report &report) {
   std::vector<uint64_t> visits;
@@ -120,11 +121,16 @@ static std::vector<uint64_t> visitsOf(ModuleOp module, StringRef entry,
       if (!isa<QKOp, frag::MmaOp, frag::WgmmaOp>(op))
         return;
       Operation *loop = op->getParentOp();
-      while (loop != kernel && !isa<ForKVOp, scf::ForOp>(loop))
+      while (loop != kernel && !isa<ForKVOp, scf::ForOp, scf::WhileOp>(loop))
         loop = loop->getParentOp();
       if (loop != kernel)
         loops.insert(loop);
     });
+  loops.remove_if([&](Operation *outer) {
+    return llvm::any_of(loops, [&](Operation *inner) {
+      return outer->isProperAncestor(inner);
+    });
+  });
   for (Operation *loop : loops)
     visits.push_back(report.turns.lookup(loop));
   return visits;

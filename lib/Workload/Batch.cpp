@@ -61,6 +61,14 @@ static bool parseLengths(const std::string &text, std::vector<int32_t> &out,
   return true;
 }
 
+std::pair<int32_t, int32_t> attn::workload::Batch::largest() const {
+  std::pair<int32_t, int32_t> result{0, 0};
+  for (size_t i = 0; i < qLens.size(); ++i)
+    if (int64_t(qLens[i]) * kvLens[i] > int64_t(result.first) * result.second)
+      result = {qLens[i], kvLens[i]};
+  return result;
+}
+
 bool attn::workload::parseBatch(const std::string &text, Batch &batch,
                                 std::string &error) {
   size_t semicolon = text.find(';');

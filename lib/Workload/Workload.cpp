@@ -59,6 +59,8 @@ static bool fits(const KernelDesc &kernel, const Batch &batch,
               " but tokens are counted up to 2147483647";
       return false;
     }
+  if (options.noTensors)
+    return true;
   int64_t in = oracle::elementBytes(options.element);
   int64_t out = oracle::elementBytes(options.output);
   double bytes =
@@ -241,17 +243,8 @@ void Workload::poisonUnseen() {
   }
 }
 
-bool Workload::make(const KernelDesc &kernel, const Batch &batch,
-                    const Options &options, Workload &w, std::string &error) {
-  w = Workload();
-  w.kernel = kernel;
-  w.batch = batch;
-  w.options = options;
-  w.scale = kernel.defaultScale;
-  if (!fits(kernel, batch, options, error))
-    return false;
-  w.layOut(batch);
-
+/// q, k, v with their contents; o and lse with none.
+void Workload::makeTensors() {
   int32_t n = batch.size();
   int64_t longestQ = 0, longestKV = 0;
   for (int32_t r = 0; r < n; ++r) {
@@ -263,19 +256,34 @@ bool Workload::make(const KernelDesc &kernel, const Batch &batch,
   int32_t pad = options.plain ? 0 : options.tokenPad;
   auto make = [&](Tensor &t, Element e, bool query, int32_t heads, int32_t dim,
                   int32_t pad) {
-    shape(t, e, kernel.ragged, n, query ? w.qIndptr.back() : w.kvIndptr.back(),
+    shape(t, e, kernel.ragged, n, query ? qIndptr.back() : kvIndptr.back(),
           query ? longestQ : longestKV, heads, dim, pad, nanByte);
   };
-  make(w.q, options.element, true, kernel.heads, kernel.dim, pad);
-  make(w.k, options.element, false, kernel.kvHeads, kernel.dim, pad);
-  make(w.v, options.element, false, kernel.kvHeads, kernel.dimV, pad);
-  make(w.o, options.output, true, kernel.heads, kernel.dimV,
+  make(q, options.element, true, kernel.heads, kernel.dim, pad);
+  make(k, options.element, false, kernel.kvHeads, kernel.dim, pad);
+  make(v, options.element, false, kernel.kvHeads, kernel.dimV, pad);
+  make(o, options.output, true, kernel.heads, kernel.dimV,
        options.plain ? 0 : 8);
-  make(w.lse, Element::F32, true, kernel.heads, 1, 0);
-  w.fillInput(w.q, true, kernel.heads, kernel.dim, 1);
-  w.fillInput(w.k, false, kernel.kvHeads, kernel.dim, 2);
-  w.fillInput(w.v, false, kernel.kvHeads, kernel.dimV, 3);
-  w.shapeInputs();
+  make(lse, Element::F32, true, kernel.heads, 1, 0);
+  fillInput(q, true, kernel.heads, kernel.dim, 1);
+  fillInput(k, false, kernel.kvHeads, kernel.dim, 2);
+  fillInput(v, false, kernel.kvHeads, kernel.dimV, 3);
+  shapeInputs();
+}
+
+bool Workload::make(const KernelDesc &kernel, const Batch &batch,
+                    const Options &options, Workload &w, std::string &error) {
+  w = Workload();
+  w.kernel = kernel;
+  w.batch = batch;
+  w.options = options;
+  w.scale = kernel.defaultScale;
+  if (!fits(kernel, batch, options, error))
+    return false;
+  w.layOut(batch);
+
+  if (!options.noTensors)
+    w.makeTensors();
 
   std::mt19937_64 random(options.seed * 1000003 + 4);
   for (const ParamDesc &p : kernel.params) {
@@ -297,7 +305,8 @@ bool Workload::make(const KernelDesc &kernel, const Batch &batch,
       return false;
     }
   w.fillTables(5);
-  w.poisonOutputs();
+  if (!options.noTensors)
+    w.poisonOutputs();
   if (!w.bindHooks(error))
     return false;
 

@@ -70,7 +70,7 @@ std::vector<Load> loadsOf(const std::vector<ItemDetail> &details,
 std::vector<ItemDetail> attnplan::detail(const workload::Workload &w,
                                          const workload::Tiling &tiling,
                                          const std::vector<char> &plan,
-                                         int32_t workers) {
+                                         int32_t workers, bool inTurn) {
   std::unique_ptr<plan::MaskVisibility> visibility;
   if (const mask::HookProgram *program = w.problem().mask)
     visibility = std::make_unique<plan::MaskVisibility>(
@@ -90,7 +90,7 @@ std::vector<ItemDetail> attnplan::detail(const workload::Workload &w,
     costs.push_back(d.cost);
     details.push_back(std::move(d));
   }
-  std::vector<plan::Turn> turns = plan::replay(costs, workers);
+  std::vector<plan::Turn> turns = plan::replay(costs, workers, inTurn);
   for (size_t i = 0; i < details.size(); ++i)
     details[i].turn = turns[i];
   return details;

@@ -21,10 +21,12 @@ struct ItemDetail {
   std::vector<attn::mask::BlockRange> blocks;
 };
 
-/// One entry an item of the plan, which `workers` share.
+/// One entry an item of the plan, which `workers` share as they become free, or in
+/// turn.
 std::vector<ItemDetail> detail(const attn::workload::Workload &w,
                                const attn::workload::Tiling &tiling,
-                               const std::vector<char> &plan, int32_t workers);
+                               const std::vector<char> &plan, int32_t workers,
+                               bool inTurn);
 
 /// When the last of the workers ends.
 double endOf(const std::vector<ItemDetail> &details);

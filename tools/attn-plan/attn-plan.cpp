@@ -2,7 +2,7 @@
 //
 //   attn-plan llama3.attn --target=sm_80 --batch='q=5,40;kv=300,40' --split=256
 //
-//   kernel prefill target sm_80 tile 128x64 pack 4 items 4 merges 1 slots 2
+//   kernel prefill target sm_80 tile 128x64 pack 4 items 4 merges 1 slots 2 specialisation 0 of 2
 //   cost total 24310 longest 6100 split 256 sections 1
 //   workers 4 share 6078 end 6100, 1.0037 of the share
 //   item 0: request 0 head 0 rows [0, 20) keys [0, 256) slot 0 split 0/2
@@ -14,60 +14,104 @@
 //   worker 0: items 9 cost 24310 |########################################|
 //   worker 1: items 7 cost 20114 |#################################       |
 //
+// The specialisation is that of the runtime for the batch's largest request, among
+// those of one target and type (by default the first's); --specialisation names
+// another.  Workers are those of the runtime on the device that the target names,
+// a CTA an SM where PTX alone does not say what fits.
+//
 // --json prints the same and the classes of every item's blocks, one object a
-// kernel; scripts/plot-block-map.py and plot-load.py draw them.  Needs no device: the planner is told
-// the number of workers.
+// kernel; scripts/plot-block-map.py and plot-load.py draw them.  Needs no device.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Detail.h"
+#include "Ranges.h"
 #include "Runner.h"
 
+#include "attn/Plan/Price.h"
 #include "attn/Target/TargetSpec.h"
 #include "attn/Workload/Launch.h"
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
+#include <thread>
 
 using namespace attn;
+using attnrun::atLeast;
 
 namespace {
 
 struct Request {
   std::string bundle, kernel, target, dtype, batch = "q=5,1;kv=7,300";
-  int32_t split = 0, maxSplits = 0, workers = 108;
+  int32_t split = 0, maxSplits = 0;
+  int32_t workers = 0;         ///< 0: those of the target's device
+  int32_t specialisation = -1; ///< -1: the one that the runtime would take
   uint64_t seed = 1;
   bool defaults = false, summary = false, load = false, json = false;
 };
 
-/// Index of the first specialisation for the target and type; -1 if none.
-int64_t findSpecialisation(const attnrt_bundle *bundle, uint32_t kernel,
-                           uint32_t count, const Request &request,
-                           attnrt_specialisation_info &spec) {
+/// Index of the cheapest specialisation for the batch's largest request, as the
+/// runtime chooses, of the target and type asked for; -1 if none.
+int64_t chooseSpecialisation(const attnrt_bundle *bundle, uint32_t kernel,
+                             const attnrt_kernel_info &info,
+                             const Request &request,
+                             const workload::Batch &batch,
+                             attnrt_specialisation_info &best) {
   static const char *const names[] = {"f32", "f16", "bf16"};
-  for (uint32_t i = 0; i < count; ++i) {
-    if (attnrt_bundle_specialisation(bundle, kernel, i, &spec) != ATTNRT_OK)
+  auto [q, kv] = batch.largest();
+  int64_t found = -1;
+  double least = 0;
+  for (uint32_t i = 0; i < info.specialisations; ++i) {
+    attnrt_specialisation_info s;
+    if (attnrt_bundle_specialisation(bundle, kernel, i, &s) != ATTNRT_OK)
       return -1;
-    if ((request.target.empty() || request.target == spec.target) &&
-        (request.dtype.empty() || request.dtype == names[spec.element]))
-      return i;
+    if (request.specialisation >= 0 && int64_t(i) != request.specialisation)
+      continue;
+    bool asked = (request.target.empty() || request.target == s.target) &&
+                 (request.dtype.empty() || request.dtype == names[s.element]);
+    if (!asked || (found >= 0 && (std::string(best.target) != s.target ||
+                                  best.element != s.element)))
+      continue;
+    double price =
+        plan::Price{s.tile_q, s.tile_k, s.pack, s.cost_q, s.cost_kv}.of(
+            q > 0 ? q : 4096, kv > 0 ? kv : 4096, info.heads);
+    if (found >= 0 && price >= least)
+      continue;
+    found = i;
+    least = price;
+    best = s;
   }
-  return -1;
+  return found;
+}
+
+/// What the runtime's device would have.
+int32_t workersOf(const TargetSpec *target,
+                  const attnrt_specialisation_info &spec) {
+  if (!target || !target->isGpu())
+    return int32_t(std::max(1u, std::thread::hardware_concurrency()));
+  unsigned ctas =
+      spec.registers
+          ? target->occupancy(spec.threads, spec.shared_bytes, spec.registers)
+          : 1;
+  return int32_t(target->sms * std::max(1u, ctas));
 }
 
 void print(const char *name, const attnrt_specialisation_info &spec,
-           const std::vector<char> &buffer, const plan::Summary &summary,
-           bool brief, int32_t workers, double end) {
+           const std::string &which, const std::vector<char> &buffer,
+           const plan::Summary &summary, bool brief, int32_t workers,
+           double end) {
   auto *header = reinterpret_cast<const attn_plan_header *>(buffer.data());
   auto *items = reinterpret_cast<const attn_work_item *>(buffer.data() +
                                                          header->items_offset);
   auto *merges = reinterpret_cast<const attn_merge_item *>(
       buffer.data() + header->merges_offset);
   std::printf(
-      "kernel %s target %s tile %dx%d pack %d items %u merges %u slots %u\n",
+      "kernel %s target %s tile %dx%d pack %d items %u merges %u slots %u "
+      "specialisation %s\n",
       name, spec.target, spec.tile_q, spec.tile_k, spec.pack, summary.items,
-      summary.merges, summary.slots);
+      summary.merges, summary.slots, which.c_str());
   std::printf("cost total %.0f longest %.0f split %u sections %u\n",
               summary.totalCost, summary.longestCost, summary.splitKeys,
               summary.sections);
@@ -96,38 +140,49 @@ bool planKernel(const attnrt_bundle *bundle, uint32_t index,
     return false;
   attnrt_kernel_info info;
   attnrt_bundle_kernel(bundle, index, &info);
+  if (request.specialisation >= 0 &&
+      uint32_t(request.specialisation) >= info.specialisations) {
+    error = "specialisation " + std::to_string(request.specialisation) +
+            " was asked for but kernel '" + desc.name + "' has " +
+            std::to_string(info.specialisations);
+    return false;
+  }
+  workload::Batch batch;
+  if (!workload::parseBatch(request.batch, batch, error))
+    return false;
   attnrt_specialisation_info spec;
-  if (findSpecialisation(bundle, index, info.specialisations, request, spec) <
-      0) {
+  int64_t chosen =
+      chooseSpecialisation(bundle, index, info, request, batch, spec);
+  if (chosen < 0) {
     error = "kernel " + desc.name + " has " +
             std::to_string(info.specialisations) +
             " specialisations, none for target \"" + request.target +
             "\" and type \"" + request.dtype + "\"";
     return false;
   }
-  workload::Batch batch;
-  if (!workload::parseBatch(request.batch, batch, error))
-    return false;
   workload::Options options;
   options.seed = request.seed;
   options.sampleParams = !request.defaults;
   options.plain = true;
+  options.noTensors = true;
+  options.element = oracle::Element(spec.element);
   workload::Workload w;
   if (!workload::Workload::make(desc, batch, options, w, error))
     return false;
 
+  std::string unknown;
+  const TargetSpec *target = findTarget(spec.target, unknown);
+  int32_t workers = request.workers ? request.workers : workersOf(target, spec);
   plan::Options planOptions;
-  planOptions.workers = request.workers;
+  planOptions.workers = workers;
   planOptions.splitKeys = request.split;
   planOptions.maxSplits = request.maxSplits;
   // What the runtime would take from the device.
-  std::string unknown;
-  const TargetSpec *target = findTarget(spec.target, unknown);
   bool gpu = !target || target->isGpu();
   if (target && (spec.dynamic || spec.cta_an_item))
     planOptions.l2Bytes = target->l2Bytes;
   if (target && gpu)
-    planOptions.enough = std::min(request.workers, int32_t(target->sms));
+    planOptions.enough = std::min(workers, int32_t(target->sms));
   planOptions.inTurn = gpu && !spec.dynamic && !spec.cta_an_item;
   plan::Summary summary;
   std::vector<char> buffer;
@@ -141,18 +196,20 @@ bool planKernel(const attnrt_bundle *bundle, uint32_t index,
   if (!workload::planWorkload(w, tiling, planOptions, buffer, summary, error))
     return false;
   std::vector<attnplan::ItemDetail> details =
-      attnplan::detail(w, tiling, buffer, request.workers);
+      attnplan::detail(w, tiling, buffer, workers, planOptions.inTurn);
   if (request.json) {
-    std::printf("%s\n", attnplan::toJson(w, spec, buffer, summary, details,
-                                         request.workers)
-                            .dump()
-                            .c_str());
+    std::printf("%s\n",
+                attnplan::toJson(w, spec, buffer, summary, details, workers)
+                    .dump()
+                    .c_str());
     return true;
   }
-  print(desc.name.c_str(), spec, buffer, summary, request.summary,
-        request.workers, attnplan::endOf(details));
+  std::string which =
+      std::to_string(chosen) + " of " + std::to_string(info.specialisations);
+  print(desc.name.c_str(), spec, which, buffer, summary, request.summary,
+        workers, attnplan::endOf(details));
   if (request.load)
-    attnplan::printLoad(details, request.workers);
+    attnplan::printLoad(details, workers);
   return true;
 }
 
@@ -163,17 +220,25 @@ int main(int argc, char **argv) {
   CLI::App app{"Print the plan of a batch"};
   app.add_option("bundle", request.bundle, "bundle file (.attn)")->required();
   app.add_option("--kernel", request.kernel, "plan this kernel only");
-  app.add_option("--target", request.target, "specialisation to plan for");
+  app.add_option("--target", request.target,
+                 "target to plan for (default: that of the first "
+                 "specialisation)");
   app.add_option("--dtype", request.dtype, "element type")
       ->check(CLI::IsMember({"f32", "f16", "bf16"}));
   app.add_option("--batch", request.batch, "lengths, q=5,1;kv=7,300");
   app.add_option("--split", request.split, "keys of a split (0: for balance)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(atLeast(0));
   app.add_option("--max-splits", request.maxSplits,
                  "splits of a tile at most (0: many, 1: none)")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--workers", request.workers, "CTAs or threads (default 108; an H200 has 132)")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(0));
+  app.add_option("--workers", request.workers,
+                 "CTAs or threads (0: all of the target's device: CTAs that "
+                 "fit on its SMs; on the cpu this machine's threads)")
+      ->check(atLeast(0));
+  app.add_option("--specialisation", request.specialisation,
+                 "index of the specialisation to plan (default: the one that "
+                 "the runtime would take for the largest request)")
+      ->check(atLeast(0));
   app.add_option("--seed", request.seed,
                  "seed of sampled parameters and tables");
   app.add_flag("--defaults", request.defaults, "parameters by their default");

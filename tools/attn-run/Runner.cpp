@@ -230,26 +230,16 @@ double bench(attnrt_device *device, Launch &launch, int32_t iterations) {
   return medianOf(std::move(times));
 }
 
-/// Lengths of the request with most pairs of query and key; 0, 0 without one.
-std::pair<int32_t, int32_t> largestRequest(const Settings &s) {
+Batch batchOf(const Settings &s) {
   Batch batch;
   std::string error;
   if (!parseBatch(s.batch, batch, error))
     throw Failure(error);
-  std::pair<int32_t, int32_t> largest{0, 0};
-  for (size_t i = 0; i < batch.qLens.size(); ++i)
-    if (int64_t(batch.qLens[i]) * batch.kvLens[i] >
-        int64_t(largest.first) * largest.second)
-      largest = {batch.qLens[i], batch.kvLens[i]};
-  return largest;
+  return batch;
 }
 
 Workload makeWorkload(const KernelDesc &desc, const Settings &s,
                       Element element, Element output) {
-  Batch batch;
-  std::string error;
-  if (!parseBatch(s.batch, batch, error))
-    throw Failure(error);
   Options options;
   options.seed = s.seed;
   options.element = element;
@@ -270,7 +260,8 @@ Workload makeWorkload(const KernelDesc &desc, const Settings &s,
     options.params[given.first] = parseBits(*p, given.second);
   }
   Workload w;
-  if (!Workload::make(desc, batch, options, w, error))
+  std::string error;
+  if (!Workload::make(desc, batchOf(s), options, w, error))
     throw Failure(error);
   return w;
 }
@@ -344,7 +335,7 @@ void runDevice(ordered_json &line, attnrt_bundle *bundle, attnrt_device *device,
   select.output = ATTNRT_ANY_ELEMENT;
   select.target = s.target.empty() ? nullptr : s.target.c_str();
   select.specialisation = s.specialisation + 1;
-  std::tie(select.q_len, select.kv_len) = largestRequest(s);
+  std::tie(select.q_len, select.kv_len) = batchOf(s).largest();
   attnrt_kernel *raw = nullptr;
   require(attnrt_kernel_load(device, bundle, desc.name.c_str(), &select, &raw));
   Handle<attnrt_kernel> kernel(raw);

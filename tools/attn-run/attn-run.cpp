@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Ranges.h"
 #include "Runner.h"
 
 #include <CLI/CLI.hpp>
@@ -95,10 +96,10 @@ int main(int argc, char **argv) {
   app.add_option("--target", s.target,
                  "take specialisations of this target only");
   app.add_option("--split", s.split, "keys of a split (0: for balance)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(atLeast(0));
   app.add_option("--max-splits", s.maxSplits,
                  "splits of a tile at most (0: many, 1: none)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(atLeast(0));
   app.add_option("--seed", s.seed, "seed of the random inputs");
   app.add_option("--inputs", s.inputs, "what q, k and v look like")
       ->check(CLI::IsMember(attn::workload::inputKindNames()));
@@ -107,14 +108,18 @@ int main(int argc, char **argv) {
                "parameters by their default, not at random");
   app.add_option("--token-pad", s.tokenPad,
                  "elements added to the token strides of q, k, v")
-      ->check(CLI::NonNegativeNumber);
+      ->check(atLeast(0));
   app.add_option("--poison-unseen", s.unseenMargin,
                  "keys more than so many tokens from all that a row sees are "
                  "NaN (-1: none)");
   app.add_option("--workspace", s.workspace,
                  "bytes of workspace offered to the plan");
-  app.add_option("--workers", s.workers, "CTAs or threads that take items");
-  app.add_option("--threads", s.threads, "worker threads of the cpu device");
+  app.add_option("--workers", s.workers,
+                 "CTAs or threads that take items (0: all of the device, "
+                 "which are the most; on the cpu its --threads)")
+      ->check(atLeast(0));
+  app.add_option("--threads", s.threads, "worker threads of the cpu device")
+      ->check(atLeast(0));
   app.add_option("--driver", s.driver,
                  "driver library in place of libcuda.so.1");
   CLI::Option *check = app.add_flag(
@@ -122,20 +127,20 @@ int main(int argc, char **argv) {
   app.add_option("--check-rows", s.checkRows,
                  "rows a request and head that --check compares (0: all; "
                  "default: all of a small batch, else 256)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(atLeast(0))
       ->needs(check);
   app.add_option("--repeat", s.repeat,
                  "launches, whose outputs must be the same bit for bit")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(1));
   app.add_flag("--bench", s.bench, "time the launch");
   app.add_option("--iterations", s.iterations, "timed launches")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(1));
   app.add_option("--bench-rounds", s.rounds,
                  "times that --bench is repeated; the median of their medians")
-      ->check(CLI::PositiveNumber);
+      ->check(atLeast(1));
   CLI::Option *one = app.add_option("--specialisation", s.specialisation,
                                     "index of the specialisation to run")
-                         ->check(CLI::NonNegativeNumber);
+                         ->check(atLeast(0));
   app.add_flag("--all-specialisations", s.allSpecialisations,
                "run each in turn; those that the device does not run are "
                "listed as skipped")

@@ -25,6 +25,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CommandLine.h"
@@ -42,6 +43,14 @@ using namespace attn;
 namespace cl = llvm::cl;
 
 static cl::OptionCategory category("attnc options");
+
+/// What --emit takes beside "bundle".
+static const StringRef textKinds[] = {"attn",      "tiles", "pipe", "frag",
+                                      "nvvm",      "llvm",  "ptx",  "schedule",
+                                      "block-map", "report"};
+static const std::string emitKinds =
+    "bundle, " + llvm::join(llvm::ArrayRef(textKinds), ", ");
+
 static cl::opt<std::string> input(cl::Positional, cl::desc("<kernel.mlir>"),
                                   cl::Required, cl::cat(category));
 static cl::list<std::string> targets("target", cl::CommaSeparated,
@@ -51,11 +60,9 @@ static cl::list<std::string> targets("target", cl::CommaSeparated,
 static cl::opt<std::string>
     output("o", cl::desc("output file (- for standard output)"),
            cl::value_desc("file"), cl::cat(category));
-static cl::opt<std::string>
-    emitKind("emit", cl::init("bundle"), cl::cat(category),
-             cl::value_desc("kind"),
-             cl::desc("bundle, attn, tiles, pipe, frag, nvvm, llvm, ptx, "
-                      "schedule, block-map or report"));
+static cl::opt<std::string> emitKind("emit", cl::init("bundle"),
+                                     cl::cat(category), cl::value_desc("kind"),
+                                     cl::desc(emitKinds));
 static cl::opt<std::string> kernelName("kernel", cl::value_desc("name"),
                                        cl::desc("compile this kernel only"),
                                        cl::cat(category));
@@ -222,12 +229,6 @@ static std::optional<std::string> textOf(ModuleOp module, StringRef target,
   return text;
 }
 
-static bool isTextKind(StringRef kind) {
-  return llvm::is_contained({"attn", "tiles", "pipe", "frag", "nvvm", "llvm",
-                             "ptx", "schedule", "block-map", "report"},
-                            kind);
-}
-
 /// A bar on a terminal, once a compile has taken a second.
 class ProgressBar {
 public:
@@ -311,8 +312,8 @@ int main(int argc, char **argv) {
 
   if (targets.empty())
     return fail("no target; give --target=cpu,sm_80");
-  if (emitKind != "bundle" && !isTextKind(emitKind))
-    return fail("unknown --emit=" + emitKind);
+  if (emitKind != "bundle" && !llvm::is_contained(textKinds, emitKind))
+    return fail("unknown --emit=" + emitKind + " (known: " + emitKinds + ")");
   std::string error;
   for (const std::string &target : targets) {
     const TargetSpec *spec = findTarget(target, error);

@@ -4,6 +4,9 @@
 // lists the items of a batch, longest first, cuts long slices into splits, and
 // lists the merges of those splits.
 //
+// Workers that take every W-th item have them in rounds of W; each second round of
+// several costs is listed shortest first (lib/Plan/Turns.h).
+//
 // Where the last items would leave workers without work for longer than it costs,
 // they are split too (lib/Plan/LastWave.h): such a plan has whole items and, behind
 // them, splits.

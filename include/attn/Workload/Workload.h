@@ -29,6 +29,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace attn::workload {
@@ -39,6 +40,9 @@ using oracle::Element;
 struct Batch {
   std::vector<int32_t> qLens, kvLens;
   int32_t size() const { return int32_t(qLens.size()); }
+  /// Lengths of the request with most pairs of query and key, which a specialisation
+  /// is chosen for; 0, 0 without one.
+  std::pair<int32_t, int32_t> largest() const;
 };
 
 /// `q=5,1;kv=7,300`, or `q=;kv=` for an empty batch; `q=5,1` alone has as many keys
@@ -83,6 +87,9 @@ struct Options {
   bool sampleParams = true;
   /// Values that win over both; bit patterns of the declared type.
   std::map<std::string, uint32_t> params;
+  /// Lengths, parameters and tables alone, no tensors: what a plan needs.  Of any
+  /// size that is counted in 32 bits.
+  bool noTensors = false;
   /// No NaN outside the requests and no padding: what a benchmark wants.
   bool plain = false;
   InputKind inputs = InputKind::Random;
@@ -163,6 +170,7 @@ public:
 
 private:
   void layOut(const Batch &batch);
+  void makeTensors();
   void fillInput(Tensor &tensor, bool query, int32_t heads, int32_t dim,
                  uint64_t stream);
   /// Turns random inputs into those of options.inputs.

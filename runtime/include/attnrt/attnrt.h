@@ -128,7 +128,9 @@ typedef struct attnrt_table_info {
   uint32_t rank;
   enum attn_index_space index[ATTN_TABLE_MAX_RANK]; /* outermost first */
   uint32_t sample_lo, sample_hi;
-  int32_t sorted;
+  int32_t sorted; /* nonzero: contents ascend along the innermost index, as document
+                   * numbers do.  For who makes inputs: neither the planner nor a
+                   * kernel relies on it, so nothing checks it. */
   uint32_t offset;
 } attnrt_table_info;
 
@@ -352,7 +354,8 @@ typedef struct attnrt_plan_params {
   const int32_t *kv_indptr;
   int32_t split_keys; /* keys of a split; 0: chosen for balance               */
   int32_t max_splits; /* of a tile; 0: ATTN_MAX_SPLITS; 1: never split        */
-  int32_t max_workers; /* 0: all of the device                                */
+  int32_t max_workers; /* 0: all of the device, which are the most: what it runs
+                        * at once of the kernel, on the CPU its threads */
   int32_t no_narrowing; /* nonzero: slices are not narrowed by the mask */
   /* Needed to narrow by a mask that reads them; must agree with attnrt_run.
    * A parameter that is not named has its default. */

@@ -22,6 +22,16 @@ TEST(Load, WorkedExample) {
   }
 }
 
+TEST(Load, InTurn) {
+  std::vector<Turn> turns = replay({5, 4, 3, 2, 1}, 2, /*inTurn=*/true);
+  ASSERT_EQ(turns.size(), 5u);
+  const double begins[] = {0, 0, 5, 4, 8};
+  for (unsigned i = 0; i < 5; ++i) {
+    EXPECT_EQ(turns[i].worker, int32_t(i % 2)) << "item " << i;
+    EXPECT_EQ(turns[i].begin, begins[i]) << "item " << i;
+  }
+}
+
 TEST(Load, NoItems) { EXPECT_TRUE(replay({}, 3).empty()); }
 
 // Turns of a worker follow each other without gap, items begin in order, and no

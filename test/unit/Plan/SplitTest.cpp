@@ -1,5 +1,5 @@
 //===- SplitTest.cpp - how slices are split -------------------------------===//
-#include "Harness.h"
+#include "Ends.h"
 
 #include <algorithm>
 
@@ -180,4 +180,60 @@ TEST(Split, SplitBordersDependOnTheRequestAlone) {
     h->checkAll();
   }
   EXPECT_EQ(pieces(alone, 0), pieces(batch, 1));
+}
+
+TEST(Split, HalvesThatEndLaterAreNotMade) {
+  // 64 tiles for 132 workers, each more than a share: two rounds' work in one, and a
+  // second launch.  Of long tiles it pays, of short ones it does not.
+  for (auto [keys, merges] : {std::pair(1024, 0u), {32768, 64u}}) {
+    Harness h;
+    h.qLens.assign(8, 1);
+    h.kvLens.assign(8, keys);
+    h.problem.heads = h.problem.kvHeads = 8;
+    h.problem.costKv = 10;
+    h.problem.split = SplitCost::cycles(128);
+    h.problem.split.dram = SplitCost::kNever;
+    h.options.workers = 132;
+    ASSERT_TRUE(h.run());
+    EXPECT_EQ(h.header().merges, merges) << keys << " keys";
+  }
+}
+
+TEST(Split, NeverEndsLaterThanWholeTiles) {
+  unsigned split = 0, whole = 0;
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    Harness h;
+    Problem &p = h.problem;
+    p.heads = p.kvHeads = random(1, 8);
+    p.tileQ = p.tileK = 16;
+    p.costQ = float(random(0, 20));
+    p.costKv = float(random(1, 3));
+    p.split = {float(random(0, 4)), float(random(0, 2000))};
+    p.keyBytes = 512;
+    if (random(0, 3) == 0)
+      p.split.dram = float(random(0, 500));
+    h.options.workers = random(2, 140);
+    h.options.inTurn = random(0, 1);
+    if (random(0, 3) == 0)
+      h.options.enough = random(1, h.options.workers);
+    for (int32_t r = random(1, 12), rows = random(1, 16); r > 0; --r) {
+      h.qLens.push_back(random(0, 3) ? rows : random(1, 30));
+      h.kvLens.push_back(random(1, 4000));
+    }
+    ASSERT_TRUE(h.run()) << h.error.text;
+    Harness one = h;
+    one.options.maxSplits = 1;
+    ASSERT_TRUE(one.run());
+    ASSERT_EQ(one.header().merges, 0u);
+    bool inTurn = h.options.inTurn;
+    double end = inTurn ? endInTurn(h) : endOf(h);
+    double old = inTurn ? endInTurn(one) : endOf(one);
+    // Costs are rounded to floats in the list that is weighed.
+    EXPECT_LE(end + mergingOf(h), old * (1 + 1e-5));
+    ++(h.header().merges ? split : whole);
+  }
+  EXPECT_GT(split, 300u);
+  EXPECT_GT(whole, 300u);
 }

@@ -142,6 +142,11 @@ TEST_F(Overrides, EveryPipeField) {
 
 TEST_F(Overrides, Mistakes) {
   EXPECT_EQ(failure("tile_k"), "schedule override 'tile_k' is not field=value");
+  EXPECT_EQ(failure("tile_k=64,tile_q=64,tile_k=32"),
+            "schedule override 'tile_k=32' gives tile_k a second time");
+  EXPECT_EQ(failure("channels.k=3,pipe.channels.k=3"),
+            "schedule override 'pipe.channels.k=3' gives channels.k a second "
+            "time");
   EXPECT_EQ(
       failure("tile=3"),
       "unknown schedule field 'tile' (fields: tile_q, tile_k, pack, "
@@ -454,9 +459,10 @@ TEST_F(Overrides, Sums) {
 TEST_F(Overrides, Limits) {
   const TargetSpec &gpu = target("sm_80");
   auto sum = [&](StringRef text) {
-    std::string base = "roles=all:8,tile_k=64,atoms.qk=mma.m16n8k16,";
-    EXPECT_FALSE(checkResources(resourcesOf(facts, apply(base + text.str())),
-                                gpu, error));
+    ScheduleAttr base = apply("roles=all:8,tile_k=64,atoms.qk=mma.m16n8k16");
+    ScheduleAttr over = applyOverrides(base, text, error);
+    EXPECT_TRUE(over) << error;
+    EXPECT_FALSE(checkResources(resourcesOf(facts, over), gpu, error));
     return error;
   };
   EXPECT_EQ(sum("channels.k=6,channels.v=6"),
