@@ -76,7 +76,7 @@ frag.kernel @prefill threads 256 smem 98304 params 200 {
   %lse_bits = frag.param "lse" at 32 : i64
   %plan = frag.param "plan" at 40 : !frag.ptr<i32>
   %partial_o = frag.param "partial_o" at 48 : !frag.ptr<f32>
-  %partial_lse = frag.param "partial_lse" at 56 : !frag.ptr<f32>
+  %partial_rows = frag.param "partial_rows" at 56 : !frag.ptr<f32>
   %q_batch = frag.param "q_strides.batch" at 64 : i64
   %q_token = frag.param "q_strides.token" at 72 : i64
   %q_head = frag.param "q_strides.head" at 80 : i64
@@ -456,7 +456,7 @@ frag.kernel @prefill threads 256 smem 98304 params 200 {
         frag.yield %off : i64
       }
       frag.store %On, %partial_o, %slot_offsets, %live : !O, !frag.ptr<f32>, !Rl, !Rb
-      frag.store_vec %logsum, %partial_lse, %slot_rows, %live : !R, !frag.ptr<f32>, !Rl, !Rb
+      frag.store_vec %logsum, %partial_rows, %slot_rows, %live : !R, !frag.ptr<f32>, !Rl, !Rb
     }
     %next = arith.addi %w, %ctas : i32
     scf.yield %next : i32

@@ -147,7 +147,7 @@ LogicalResult KernelLowering::convertOp(Operation *op) {
             RequestOp, RowMapOp, SliceRowsOp, SliceTileOp, ZeroRowsOp, QKOp,
             PVOp, PackOp, StateInitOp, RowMaxOp, LazyMaxOp, AlphaOp, ExpOp,
             RowSumOp, RescaleOp, ExactPrefixOp, CheckSumsOp, CheckOp, FinishOp,
-            MergeTileOp, MergeSinkOp, AddTileOp, ApplyScoreOp, ApplyMaskOp,
+            MergeStateOp, AddTileOp, ApplyScoreOp, ApplyMaskOp,
             ApplySinkOp, TransformRowsOp, RewriteQueryOp, RewriteKVOp, StoreOp,
             StorePartialOp, LoadPartialOp>([&](auto op) { return convert(op); })
       .Default([&](Operation *op) -> LogicalResult {

@@ -56,9 +56,9 @@ def main():
                          64 + 32 * len(merges), 0, 0, 0, 0, 0)
     plan = memory.add(header + b"".join(struct.pack("<8i", *m, 0, 0) for m in merges) +
                       struct.pack("<4i", 0, tokens, 0, 999) * 2)
-    partial_o, partial_lse = memory.add(partials.tobytes()), memory.add(lses.tobytes())
+    partial_o, partial_rows = memory.add(partials.tobytes()), memory.add(lses.tobytes())
     strides = [tokens * HEADS * dim, HEADS * dim, dim] * 4 + [tokens * HEADS, HEADS, 1]
-    params = struct.pack("<8Q15q2ifi", 0, 0, 0, out, lse, plan, partial_o, partial_lse,
+    params = struct.pack("<8Q15q2ifi", 0, 0, 0, out, lse, plan, partial_o, partial_rows,
                          *strides, HEADS, HEADS, 1.0, 0)
     with open(ptx) as text:
         machine = Machine(text.read(), "prefill_merge", threads, 0)

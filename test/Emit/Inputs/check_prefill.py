@@ -77,10 +77,10 @@ def main():
         q_begin, kv_begin = q_begin + q_len, kv_begin + kv_len
     plan = memory.add(header + b"".join(struct.pack("<8i", *i) for i in ITEMS) + records)
     partial_o = memory.add(b"\xff" * (4 * 2 * TILE_Q * DIM))
-    partial_lse = memory.add(b"\xff" * (4 * 2 * TILE_Q))
+    partial_rows = memory.add(b"\xff" * (4 * 2 * TILE_Q))
     scale = 1 / math.sqrt(DIM)
     strides = [0, GROUP * DIM, DIM] + [0, DIM, DIM] * 2 + [0, GROUP * DIM, DIM] + [0, GROUP, 1]
-    params = struct.pack("<8Q15q2ifi", *pointers, out, lse, plan, partial_o, partial_lse,
+    params = struct.pack("<8Q15q2ifi", *pointers, out, lse, plan, partial_o, partial_rows,
                          *strides, GROUP, 1, scale, 0)
 
     with open(sys.argv[1]) as ptx:
@@ -93,7 +93,7 @@ def main():
     bits = memory.words(out, rows * DIM, "H")
     lses = memory.words(lse, rows, "f")
     slots = memory.words(partial_o, 2 * TILE_Q * DIM, "f")
-    slot_lses = memory.words(partial_lse, 2 * TILE_Q, "f")
+    slot_lses = memory.words(partial_rows, 2 * TILE_Q, "f")
     error = merged_error = norm = 0.0
     row = kv_begin = 0
     for request, (q_len, kv_len) in enumerate(REQUESTS):

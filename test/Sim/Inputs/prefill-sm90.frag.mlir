@@ -662,7 +662,7 @@ module {
           }
         } else {
           %pp = frag.param "partial_o" at 48 : !frag.ptr<f32>
-          %pl = frag.param "partial_lse" at 56 : !frag.ptr<f32>
+          %pl = frag.param "partial_rows" at 56 : !frag.ptr<f32>
           %slot64 = arith.extsi %slot : i32 to i64
           %srow = arith.muli %slot64, %l128 : i64
           %off:2 = frag.map () at (%_r) -> !Rl, !Rl {
@@ -709,7 +709,7 @@ module {
     %merges_at = frag.load_scalar %plan[%l9] : !frag.ptr<i32>
     %requests_at = frag.load_scalar %plan[%l10] : !frag.ptr<i32>
     %pp = frag.param "partial_o" at 48 : !frag.ptr<f32>
-    %pl = frag.param "partial_lse" at 56 : !frag.ptr<f32>
+    %pl = frag.param "partial_rows" at 56 : !frag.ptr<f32>
     %op = frag.param "o" at 24 : !frag.ptr<bf16>
     %ob = frag.param "o_strides.batch" at 136 : i64
     %ot = frag.param "o_strides.token" at 144 : i64

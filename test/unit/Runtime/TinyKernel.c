@@ -99,24 +99,24 @@ static void attention(const attn_work_item *item, const Params *p,
     for (int c = 0; c < Dim; ++c)
       partial[c] = o[c];
     ((float *)(uintptr_t)
-         p->fixed.partial_lse)[(int64_t)item->slot * TileQ + i] = lse;
+         p->fixed.partial_rows)[(int64_t)item->slot * TileQ + i] = lse;
   }
 }
 
 static void merge(const attn_merge_item *item, const Params *p, int32_t pack) {
   const float *partialO = (const float *)(uintptr_t)p->fixed.partial_o;
-  const float *partialLse = (const float *)(uintptr_t)p->fixed.partial_lse;
+  const float *partialRows = (const float *)(uintptr_t)p->fixed.partial_rows;
   for (int32_t i = 0; i < item->rows; ++i) {
     float top = -INFINITY, sum = 0, o[Dim] = {0};
     for (int32_t s = 0; s < item->count; ++s) {
-      float lse = partialLse[(int64_t)(item->first_slot + s) * TileQ + i];
+      float lse = partialRows[(int64_t)(item->first_slot + s) * TileQ + i];
       top = lse > top ? lse : top;
     }
     for (int32_t s = 0; s < item->count; ++s) {
       int64_t slot = (int64_t)(item->first_slot + s) * TileQ + i;
-      if (partialLse[slot] == -INFINITY)
+      if (partialRows[slot] == -INFINITY)
         continue;
-      float weight = expf(partialLse[slot] - top);
+      float weight = expf(partialRows[slot] - top);
       sum += weight;
       for (int c = 0; c < Dim; ++c)
         o[c] += weight * partialO[slot * Dim + c];

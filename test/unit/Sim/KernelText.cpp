@@ -441,7 +441,7 @@ oracle::Comparison SimFixture::run(mlir::ModuleOp module,
   Bytes params(layout.totalBytes());
   std::vector<float> partialO(size_t(capacity.slots) * shape.tileQ *
                               shape.dimV);
-  std::vector<float> partialLse(size_t(capacity.slots) * shape.tileQ);
+  std::vector<float> partialRows(size_t(capacity.slots) * 2 * shape.tileQ);
   attn_kernel_params fixed{};
   fixed.q = reinterpret_cast<uint64_t>(q.bytes.data());
   fixed.k = reinterpret_cast<uint64_t>(k.bytes.data());
@@ -450,7 +450,7 @@ oracle::Comparison SimFixture::run(mlir::ModuleOp module,
   fixed.lse = shape.softmax ? reinterpret_cast<uint64_t>(lse.bytes.data()) : 0;
   fixed.plan = reinterpret_cast<uint64_t>(planBytes.data());
   fixed.partial_o = reinterpret_cast<uint64_t>(partialO.data());
-  fixed.partial_lse = reinterpret_cast<uint64_t>(partialLse.data());
+  fixed.partial_rows = reinterpret_cast<uint64_t>(partialRows.data());
   fixed.q_strides = q.strides();
   fixed.k_strides = k.strides();
   fixed.v_strides = v.strides();
