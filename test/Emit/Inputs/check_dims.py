@@ -110,7 +110,7 @@ def main():
     tile_q = int(re.search(r"tile_q = (\d+)", compiled.schedule)[1])
     assert tile_q >= rows, "one tile holds all rows"
     partial_o = memory.add(b"\xff" * (4 * 2 * tile_q * dim_v))
-    partial_rows = memory.add(b"\xff" * (4 * 2 * tile_q))
+    partial_rows = memory.add(b"\xff" * (4 * 2 * 2 * tile_q))
     strides = [0, GROUP * pitch, pitch, 0, pitch, pitch, 0, pitch_v, pitch_v,
                0, GROUP * pitch_v, pitch_v, 0, GROUP, 1]
     shapes = {
