@@ -154,25 +154,41 @@ def Attn_StoreOp : Attn_Op<"store", [AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def Attn_StorePartialOp : Attn_Op<"store_partial", []> {
-  let summary = "write the live rows of a split partial (f32 O and LSE) into a slot";
-  let arguments = (ins Attn_TileType:$tile, Optional<Attn_RowVecType>:$row_lse,
+def Attn_StorePartialOp : Attn_Op<"store_partial", [AttrSizedOperandSegments]> {
+  let summary = "write the live rows of a state into a slot: a split partial";
+  let description = [{
+    One operand of state type; after `attn-expand-softmax` its parts as `state_init`
+    has them: the f32 tile O, not yet divided, and with softmax m and l.  c is the
+    factor of their exponents: who holds a state in several pieces joins them first.
+    O of a row with l = 0 is stored as 0.
+
+    `attn.store_partial %O, %m, %l by %c in %rows, %plan slot %slot : !T, !R, !R in !rows`
+  }];
+  let arguments = (ins Variadic<Attn_StateLike>:$parts, Optional<F32>:$c,
                    Attn_RowsType:$rows, Attn_PlanType:$plan, I32:$slot);
   let assemblyFormat = [{
-    $tile (`lse` $row_lse^)? `,` $rows `,` $plan `slot` $slot attr-dict `:`
-    qualified(type($tile)) (`lse` qualified(type($row_lse))^)? `,` qualified(type($rows))
+    $parts (`by` $c^)? `in` $rows `,` $plan `slot` $slot attr-dict `:`
+    qualified(type($parts)) `in` qualified(type($rows))
   }];
   let hasVerifier = 1;
 }
 
 def Attn_LoadPartialOp : Attn_Op<"load_partial", [Pure]> {
-  let summary = "read a split partial; dead rows are the unit (0, -inf)";
+  let summary = "read the parts of a split partial; dead rows are the unit (0, -inf, 0)";
   let arguments = (ins Attn_RowsType:$rows, Attn_PlanType:$plan, I32:$slot);
-  let results = (outs Attn_TileType:$tile, Optional<Attn_RowVecType>:$row_lse);
+  let results = (outs Variadic<AnyTypeOf<[Attn_TileType, Attn_RowVecType]>>:$parts);
   let assemblyFormat = [{
-    $rows `,` $plan `slot` $slot attr-dict `:` qualified(type($rows)) `->` qualified(type($tile)) (`,` qualified(type($row_lse))^)?
+    $rows `,` $plan `slot` $slot attr-dict `:` qualified(type($rows)) `->` qualified(type($parts))
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::TypedValue<TileType> getO() {
+      return ::llvm::cast<::mlir::TypedValue<TileType>>(getResult(0));
+    }
+    /// m and l; null without normaliser.
+    ::mlir::Value getM() { return getNumResults() == 3 ? getResult(1) : ::mlir::Value(); }
+    ::mlir::Value getL() { return getNumResults() == 3 ? getResult(2) : ::mlir::Value(); }
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -407,24 +423,26 @@ def Attn_FinishOp : Attn_Op<"finish", [Pure, AllTypesMatch<["o", "tile"]>,
 }
 
 //===----------------------------------------------------------------------===//
-// Merging finished pairs
+// Merging states
 //===----------------------------------------------------------------------===//
 
-def Attn_MergeTileOp : Attn_Op<"merge_tile", [Pure, AllTypesMatch<["a", "b", "tile"]>,
-    AllTypesMatch<["lse_a", "lse_b", "row_lse"]>]> {
-  let summary = "(O, LSE) monoid; (0, -inf) is the unit";
-  let arguments = (ins Attn_TileType:$a, Attn_RowVecType:$lse_a, Attn_TileType:$b, Attn_RowVecType:$lse_b);
-  let results = (outs Attn_TileType:$tile, Attn_RowVecType:$row_lse);
-  let assemblyFormat = "$a `,` $lse_a `,` $b `,` $lse_b attr-dict `:` qualified(type($a)) `,` qualified(type($lse_a))";
-  let hasVerifier = 1;
-}
+def Attn_MergeStateOp : Attn_Op<"merge_state", [Pure, AllTypesMatch<["o_a", "o_b", "o"]>,
+    AllTypesMatch<["m_a", "l_a", "m_b", "l_b", "m", "l"]>]> {
+  let summary = "the monoid of states: M = max(m), l = sum of l w, O = sum of O w";
+  let description = [{
+    w = exp2 of the distance of a part's reference and M's as `exp exact` has them:
+    c m rounded to f32, one minus the other, if both are below 2^29; else c (m - M).
+    M = -inf: w = 0.  (0, -inf, 0) is the unit.
 
-def Attn_MergeSinkOp : Attn_Op<"merge_sink", [Pure, AllTypesMatch<["a", "tile"]>,
-    AllTypesMatch<["lse_a", "sink", "row_lse"]>]> {
-  let summary = "merge with the state (0, sink): the last step of a split row";
-  let arguments = (ins Attn_TileType:$a, Attn_RowVecType:$lse_a, Attn_RowVecType:$sink);
-  let results = (outs Attn_TileType:$tile, Attn_RowVecType:$row_lse);
-  let assemblyFormat = "$a `,` $lse_a `,` $sink attr-dict `:` qualified(type($a)) `,` qualified(type($lse_a))";
+    `%O, %m, %l = attn.merge_state (%Oa, %ma, %la), (%Ob, %mb, %lb), %c : !T, !R`
+  }];
+  let arguments = (ins Attn_TileType:$o_a, Attn_RowVecType:$m_a, Attn_RowVecType:$l_a,
+                   Attn_TileType:$o_b, Attn_RowVecType:$m_b, Attn_RowVecType:$l_b, F32:$c);
+  let results = (outs Attn_TileType:$o, Attn_RowVecType:$m, Attn_RowVecType:$l);
+  let assemblyFormat = [{
+    `(` $o_a `,` $m_a `,` $l_a `)` `,` `(` $o_b `,` $m_b `,` $l_b `)` `,` $c attr-dict `:`
+    qualified(type($o_a)) `,` qualified(type($m_a))
+  }];
   let hasVerifier = 1;
 }
 

@@ -61,7 +61,7 @@ void ParamLayout::addFixed() {
   POINTER(lse);
   POINTER(plan);
   POINTER(partial_o);
-  POINTER(partial_lse);
+  POINTER(partial_rows);
   STRIDES(q_strides);
   STRIDES(k_strides);
   STRIDES(v_strides);

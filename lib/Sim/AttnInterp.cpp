@@ -285,19 +285,15 @@ static LogicalResult runTileOp(Operation *op, Interp &interp) {
            *out, *lse);
     interp.set(x.getTile(), Datum(out));
     interp.set(x.getRowLse(), Datum(lse));
-  } else if (auto x = dyn_cast<MergeTileOp>(op)) {
-    auto out = newTile(x.getTile());
-    auto lse = newVec(x.getRowLse());
-    mergeTile(tile(x.getA()), vec(x.getLseA()), tile(x.getB()),
-              vec(x.getLseB()), *out, *lse);
-    interp.set(x.getTile(), Datum(out));
-    interp.set(x.getRowLse(), Datum(lse));
-  } else if (auto x = dyn_cast<MergeSinkOp>(op)) {
-    auto out = newTile(x.getTile());
-    auto lse = newVec(x.getRowLse());
-    mergeSink(tile(x.getA()), vec(x.getLseA()), vec(x.getSink()), *out, *lse);
-    interp.set(x.getTile(), Datum(out));
-    interp.set(x.getRowLse(), Datum(lse));
+  } else if (auto x = dyn_cast<MergeStateOp>(op)) {
+    auto o = newTile(x.getO());
+    auto m = newVec(x.getM()), l = newVec(x.getL());
+    mergeState({tile(x.getOA()), vec(x.getMA()), vec(x.getLA())},
+               {tile(x.getOB()), vec(x.getMB()), vec(x.getLB())},
+               interp.getFloat(x.getC()), *o, *m, *l);
+    interp.set(x.getO(), Datum(o));
+    interp.set(x.getM(), Datum(m));
+    interp.set(x.getL(), Datum(l));
   } else if (auto x = dyn_cast<AddTileOp>(op)) {
     auto out = std::make_shared<Tile>(tile(x.getA()));
     const Tile &b = tile(x.getB());

@@ -81,25 +81,33 @@ static LogicalResult store(StoreOp op, Interp &interp) {
 }
 
 static LogicalResult storePartial(StorePartialOp op, Interp &interp) {
-  Tile *tile = tileOf(op, op.getTile(), interp);
+  auto parts = op.getParts();
+  Tile *tile = tileOf(op, parts[0], interp);
   if (!tile)
     return failure();
   const RowMap &map = interp.get<RowMap>(op.getRows());
   const attn_kernel_params &params = interp.state<AttnState>().params;
   auto *o = reinterpret_cast<float *>(params.partial_o);
-  auto *lse = reinterpret_cast<float *>(params.partial_lse);
+  auto *rows = reinterpret_cast<float *>(params.partial_rows);
   int64_t slot = interp.getInt(op.getSlot());
   if (!o || slot < 0)
     return interp.fail(op, "slot " + Twine(slot) + " has no buffer");
-  const RowVec *rowLse =
-      op.getRowLse() ? &interp.get<RowVec>(op.getRowLse()) : nullptr;
+  bool softmax = parts.size() == 3;
+  const RowVec *m = softmax ? &interp.get<RowVec>(parts[1]) : nullptr;
+  const RowVec *l = softmax ? &interp.get<RowVec>(parts[2]) : nullptr;
   for (auto [r, row] : llvm::enumerate(map.rows)) {
     if (!row.live)
       continue;
-    int64_t at = slot * map.whole + map.first + int64_t(r);
-    std::memcpy(o + at * tile->cols, tile->row(r), sizeof(float) * tile->cols);
-    if (rowLse && lse)
-      lse[at] = rowLse->data[r];
+    int64_t at = map.first + int64_t(r);
+    float *to = o + (slot * map.whole + at) * tile->cols;
+    std::memcpy(to, tile->row(r), sizeof(float) * tile->cols);
+    if (!softmax)
+      continue;
+    if (l->data[r] == 0)
+      std::fill(to, to + tile->cols, 0.0f);
+    float *rowsOfSlot = rows + slot * 2 * map.whole;
+    rowsOfSlot[at] = m->data[r];
+    rowsOfSlot[map.whole + at] = l->data[r];
   }
   return success();
 }
@@ -108,25 +116,32 @@ static LogicalResult loadPartial(LoadPartialOp op, Interp &interp) {
   const RowMap &map = interp.get<RowMap>(op.getRows());
   const attn_kernel_params &params = interp.state<AttnState>().params;
   auto *o = reinterpret_cast<const float *>(params.partial_o);
-  auto *lse = reinterpret_cast<const float *>(params.partial_lse);
+  auto *rows = reinterpret_cast<const float *>(params.partial_rows);
   int64_t slot = interp.getInt(op.getSlot());
   if (!o || slot < 0)
     return interp.fail(op, "slot " + Twine(slot) + " has no buffer");
-  auto type = cast<TileType>(op.getTile().getType());
+  TileType type = op.getO().getType();
   auto tile = std::make_shared<Tile>(type.getRows(), type.getCols());
-  auto rowLse = std::make_shared<RowVec>(
-      type.getRows(), -std::numeric_limits<float>::infinity());
+  auto m = std::make_shared<RowVec>(type.getRows(),
+                                    -std::numeric_limits<float>::infinity());
+  auto l = std::make_shared<RowVec>(type.getRows(), 0.0f);
   for (auto [r, row] : llvm::enumerate(map.rows)) {
     if (!row.live)
       continue;
-    int64_t at = slot * map.whole + map.first + int64_t(r);
-    std::memcpy(tile->row(r), o + at * tile->cols, sizeof(float) * tile->cols);
-    if (lse)
-      rowLse->data[r] = lse[at];
+    int64_t at = map.first + int64_t(r);
+    std::memcpy(tile->row(r), o + (slot * map.whole + at) * tile->cols,
+                sizeof(float) * tile->cols);
+    if (!op.getM())
+      continue;
+    const float *rowsOfSlot = rows + slot * 2 * map.whole;
+    m->data[r] = rowsOfSlot[at];
+    l->data[r] = rowsOfSlot[map.whole + at];
   }
-  interp.set(op.getTile(), Datum(tile));
-  if (op.getRowLse())
-    interp.set(op.getRowLse(), Datum(rowLse));
+  interp.set(op.getO(), Datum(tile));
+  if (op.getM()) {
+    interp.set(op.getM(), Datum(m));
+    interp.set(op.getL(), Datum(l));
+  }
   return success();
 }
 

@@ -158,30 +158,25 @@ void attn::sim::finish(const Tile &o, const RowVec &m, const RowVec &l, float c,
   }
 }
 
-void attn::sim::mergeTile(const Tile &a, const RowVec &lseA, const Tile &b,
-                          const RowVec &lseB, Tile &out, RowVec &lse) {
-  for (int32_t r = 0; r < a.rows; ++r) {
-    float la = lseA.data[r], lb = lseB.data[r];
-    float top = std::fmax(la, lb);
-    if (la == negInf && lb == negInf) {
-      std::fill(out.row(r), out.row(r) + out.cols, 0.0f);
-      lse.data[r] = negInf;
-      continue;
-    }
-    float wa = std::exp2((la - top) * log2e),
-          wb = std::exp2((lb - top) * log2e);
-    float sum = wa + wb;
-    lse.data[r] = top + std::log2(sum) * ln2;
-    for (int32_t d = 0; d < a.cols; ++d) {
-      float x = wa == 0 ? 0.0f : wa * a.row(r)[d];
-      float y = wb == 0 ? 0.0f : wb * b.row(r)[d];
-      out.row(r)[d] = (x + y) / sum;
-    }
-  }
+static float weightOf(float m, float top, float c) {
+  constexpr float limit = 536870912.0f; // 2^29, as in expTile
+  if (top == negInf)
+    return 0;
+  // What exponentials subtracted, rounded as it was there.
+  float cm = c * m, ct = c * top;
+  bool near = std::fabs(cm) < limit && std::fabs(ct) < limit;
+  return std::exp2(near ? cm - ct : c * (m - top));
 }
 
-void attn::sim::mergeSink(const Tile &a, const RowVec &lseA, const RowVec &sink,
-                          Tile &out, RowVec &lse) {
-  Tile zero(a.rows, a.cols);
-  mergeTile(a, lseA, zero, sink, out, lse);
+void attn::sim::mergeState(const State &a, const State &b, float c, Tile &o,
+                           RowVec &m, RowVec &l) {
+  for (int32_t r = 0; r < a.o.rows; ++r) {
+    float top = std::fmax(a.m.data[r], b.m.data[r]);
+    float wa = weightOf(a.m.data[r], top, c);
+    float wb = weightOf(b.m.data[r], top, c);
+    m.data[r] = top;
+    l.data[r] = a.l.data[r] * wa + b.l.data[r] * wb;
+    for (int32_t d = 0; d < a.o.cols; ++d)
+      o.row(r)[d] = a.o.row(r)[d] * wa + b.o.row(r)[d] * wb;
+  }
 }

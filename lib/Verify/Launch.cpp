@@ -60,12 +60,12 @@ bool Launch::make(workload::Workload &w, const emit::Kernel &kernel,
 
   planned = plan;
   partialO.assign(size_t(summary.slots) * s.tileQ * kernel.dimV, std::nanf(""));
-  partialLse.assign(size_t(summary.slots) * s.tileQ, std::nanf(""));
+  partialRows.assign(size_t(summary.slots) * 2 * s.tileQ, std::nanf(""));
   paramBytes.assign(s.paramsBytes, 0);
   attn_kernel_params fixed = workload::fixedParams(w);
   fixed.plan = address(plan.data());
   fixed.partial_o = address(partialO.data());
-  fixed.partial_lse = address(partialLse.data());
+  fixed.partial_rows = address(partialRows.data());
   std::memcpy(paramBytes.data(), &fixed, sizeof(fixed));
   for (size_t i = 0; i < kernel.params.size(); ++i)
     std::memcpy(paramBytes.data() + kernel.params[i].offset, &w.paramBits[i],
@@ -80,7 +80,7 @@ bool Launch::make(workload::Workload &w, const emit::Kernel &kernel,
 void Launch::reset() {
   std::copy(planned.begin(), planned.end(), plan.begin());
   std::fill(partialO.begin(), partialO.end(), std::nanf(""));
-  std::fill(partialLse.begin(), partialLse.end(), std::nanf(""));
+  std::fill(partialRows.begin(), partialRows.end(), std::nanf(""));
 }
 
 bool attn::runObject(llvm::ArrayRef<char> object, const emit::Specialisation &s,

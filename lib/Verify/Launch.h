@@ -58,7 +58,7 @@ public:
 private:
   std::vector<char> plan, paramBytes;
   std::vector<char> planned; ///< the plan, untouched
-  std::vector<float> partialO, partialLse;
+  std::vector<float> partialO, partialRows;
 };
 
 /// Runs both entries of a linked object over all records, on this thread.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 NAME = "libattnrt.so"
 VARIABLE = "ATTN_MLIR_LIBRARY_PATH"
-ABI_VERSION = 2
+ABI_VERSION = 3
 
 
 def candidates(environment=os.environ, name=NAME, variable=VARIABLE):

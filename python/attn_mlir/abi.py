@@ -84,7 +84,7 @@ class KernelParams(_Record):
     """The fixed part of the parameter struct of every kernel."""
     _fields_ = [("q", c_uint64), ("k", c_uint64), ("v", c_uint64), ("o", c_uint64),
                 ("lse", c_uint64), ("plan", c_uint64), ("partial_o", c_uint64),
-                ("partial_lse", c_uint64), ("q_strides", Strides), ("k_strides", Strides),
+                ("partial_rows", c_uint64), ("q_strides", Strides), ("k_strides", Strides),
                 ("v_strides", Strides), ("o_strides", Strides), ("lse_strides", Strides),
                 ("heads", c_int32), ("kv_heads", c_int32), ("scale", c_float),
                 ("reserved", c_int32)]

@@ -22,9 +22,9 @@ WorkspaceLayout::WorkspaceLayout(const Kernel &kernel, uint64_t planBytes,
                                  uint64_t slots) {
   uint64_t rows = slots * uint64_t(kernel.specialisation().info.tile_q);
   partialO = align256(planBytes);
-  partialLse =
+  partialRows =
       partialO + align256(rows * uint64_t(kernel.entry().info.dim_v) * 4);
-  bytes = partialLse + align256(rows * 4);
+  bytes = partialRows + align256(rows * 2 * 4);
 }
 
 Plan::~Plan() { free(scratch); }
@@ -247,7 +247,7 @@ attnrt_status Plan::build(const attnrt_plan_params &params, void *memory,
   }
   workspaceBegin = static_cast<char *>(memory);
   partialO = layout.partialO;
-  partialLse = layout.partialLse;
+  partialRows = layout.partialRows;
   info.items = summary.items;
   info.merges = summary.merges;
   info.slots = summary.slots;

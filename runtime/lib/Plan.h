@@ -2,7 +2,8 @@
 //
 // Workspace of a plan, all parts 256-byte aligned:
 //
-//   plan buffer (WorkItem.h) | partial O [slots][tile_q][dv] | partial LSE
+//   plan buffer (WorkItem.h) | partial O [slots][tile_q][dv]
+//     | partial rows [slots][2][tile_q]: m, l
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTNRT_LIB_PLAN_H
@@ -22,7 +23,7 @@ struct Dependence {
 
 /// Where the parts of a workspace lie.
 struct WorkspaceLayout {
-  uint64_t partialO, partialLse, bytes;
+  uint64_t partialO, partialRows, bytes;
   WorkspaceLayout(const Kernel &kernel, uint64_t planBytes, uint64_t slots);
 };
 
@@ -44,7 +45,7 @@ public:
   bool built = false;
   attnrt_plan_info info = {};
   char *workspaceBegin = nullptr;
-  uint64_t partialO = 0, partialLse = 0; ///< offsets in the workspace
+  uint64_t partialO = 0, partialRows = 0; ///< offsets in the workspace
   int64_t qEnd = 0, kvEnd = 0;         ///< one past the last token of a request
   int32_t longestQ = 0, longestKv = 0; ///< of a request
   std::vector<Dependence> paramDependences, tableDependences;

@@ -207,7 +207,7 @@ private:
     fixed.lse = address(args.lse.data);
     fixed.plan = address(plan.workspaceBegin);
     fixed.partial_o = address(plan.workspaceBegin + plan.partialO);
-    fixed.partial_lse = address(plan.workspaceBegin + plan.partialLse);
+    fixed.partial_rows = address(plan.workspaceBegin + plan.partialRows);
     fixed.q_strides = args.q.strides;
     fixed.k_strides = args.k.strides;
     fixed.v_strides = args.v.strides;

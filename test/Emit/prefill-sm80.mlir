@@ -53,6 +53,7 @@ frag.kernel @prefill threads 256 smem 98304 params 200 {
   %c63 = arith.constant 63 : i32
   %c64 = arith.constant 64 : i32
   %c128 = arith.constant 128 : i32
+  %c256 = arith.constant 256 : i32
   %one_w = arith.constant 1 : i64
   %two_w = arith.constant 2 : i64
   %three_w = arith.constant 3 : i64
@@ -76,7 +77,7 @@ frag.kernel @prefill threads 256 smem 98304 params 200 {
   %lse_bits = frag.param "lse" at 32 : i64
   %plan = frag.param "plan" at 40 : !frag.ptr<i32>
   %partial_o = frag.param "partial_o" at 48 : !frag.ptr<f32>
-  %partial_lse = frag.param "partial_lse" at 56 : !frag.ptr<f32>
+  %partial_rows = frag.param "partial_rows" at 56 : !frag.ptr<f32>
   %q_batch = frag.param "q_strides.batch" at 64 : i64
   %q_token = frag.param "q_strides.token" at 72 : i64
   %q_head = frag.param "q_strides.head" at 80 : i64
@@ -455,8 +456,18 @@ frag.kernel @prefill threads 256 smem 98304 params 200 {
         %off = arith.muli %x, %dim : i64
         frag.yield %off : i64
       }
-      frag.store %On, %partial_o, %slot_offsets, %live : !O, !frag.ptr<f32>, !Rl, !Rb
-      frag.store_vec %logsum, %partial_lse, %slot_rows, %live : !R, !frag.ptr<f32>, !Rl, !Rb
+      // m and l of a slot: [2][128].
+      %parts:2 = frag.map () at (%r) -> !Rl, !Rl {
+        %tile = arith.muli %slot, %c256 : i32
+        %row = arith.addi %tile, %r : i32
+        %second = arith.addi %row, %c128 : i32
+        %m64 = arith.extsi %row : i32 to i64
+        %l64 = arith.extsi %second : i32 to i64
+        frag.yield %m64, %l64 : i64, i64
+      }
+      frag.store %state#2, %partial_o, %slot_offsets, %live : !O, !frag.ptr<f32>, !Rl, !Rb
+      frag.store_vec %state#0, %partial_rows, %parts#0, %live : !R, !frag.ptr<f32>, !Rl, !Rb
+      frag.store_vec %l, %partial_rows, %parts#1, %live : !R, !frag.ptr<f32>, !Rl, !Rb
     }
     %next = arith.addi %w, %ctas : i32
     scf.yield %next : i32

@@ -39,7 +39,7 @@ typedef struct attn_kernel_params {
   uint64_t lse;           /*  32: f32, or 0 if not wanted or normaliser none */
   uint64_t plan;          /*  40: attn_plan_header */
   uint64_t partial_o;     /*  48: float [slots][tile_q][dv] */
-  uint64_t partial_lse;   /*  56: float [slots][tile_q] */
+  uint64_t partial_rows;  /*  56: float [slots][2][tile_q] */
   attn_strides q_strides; /*  64 */
   attn_strides k_strides; /*  88 */
   attn_strides v_strides; /* 112 */

@@ -8,7 +8,7 @@
 #define ATTN_ABI_VERSION_H
 
 /* Bundle file: header, FlatBuffers schema, kernel parameter fields. */
-#define ATTN_ABI_VERSION 2
+#define ATTN_ABI_VERSION 3
 /* Postfix encoding of hooks (HookExpr.h). */
 #define ATTN_HOOK_EXPR_VERSION 1
 

@@ -84,7 +84,10 @@ typedef struct attn_plan_header {
   uint32_t reserved[2];
 } attn_plan_header;
 
-/* A partial slot: float O[tile_q][dv] (normalised) in the partial-O buffer and
- * float LSE[tile_q] in the partial-LSE buffer; row r of the tile at index r. */
+/* A partial slot is a state: float O[tile_q][dv], a sum of values by their weights,
+ * in the partial-O buffer; float m[tile_q], the reference of the weights in the units
+ * of the kernel's scores, and float l[tile_q], their sum, in the partial-rows buffer.
+ * Row r of the tile is at index r.  A row that sees no key of the slice: 0, -inf, 0.
+ * Without normaliser there is O alone. */
 
 #endif /* ATTN_ABI_WORKITEM_H */

@@ -73,10 +73,15 @@ void rowSum(const Tile &p, const RowVec &l, const RowVec *alpha,
 void rescale(const Tile &o, const RowVec &factor, Tile &result);
 void finish(const Tile &o, const RowVec &m, const RowVec &l, float c,
             const RowVec *sink, Tile &out, RowVec &lse);
-void mergeTile(const Tile &a, const RowVec &lseA, const Tile &b,
-               const RowVec &lseB, Tile &out, RowVec &lse);
-void mergeSink(const Tile &a, const RowVec &lseA, const RowVec &sink, Tile &out,
-               RowVec &lse);
+
+/// The parts of a state.
+struct State {
+  const Tile &o;
+  const RowVec &m, &l;
+};
+/// The monoid of states; (0, -inf, 0) is the unit.
+void mergeState(const State &a, const State &b, float c, Tile &o, RowVec &m,
+                RowVec &l);
 
 } // namespace attn::sim
 

@@ -12,8 +12,8 @@
 //   nan-row    NaN in one query row a request: its result alone is NaN
 //   nan-key    NaN in one key a request: NaN in the rows that see it
 //   floor      keys near the lowest finite score: the later half of every even
-//              request's, all of an odd one's (whose rows must not be split: parts
-//              are weighted by their LSE, which says nothing there of their keys)
+//              request's, all of an odd one's (whose rows, split, say whether parts
+//              weigh what they sum up: the log of a sum is lost beside such a score)
 //
 // Scores are those of the products times the scale, before score hooks.
 //

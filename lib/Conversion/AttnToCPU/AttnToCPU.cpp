@@ -118,8 +118,8 @@ LogicalResult KernelLowering::lowerOp(Operation &op) {
       .Case<scf::IfOp>([&](scf::IfOp branch) { return lowerIf(branch); })
       .Case<RequestOp, LoadQueryOp, LoadKVOp, StoreOp, StorePartialOp,
             LoadPartialOp, StateInitOp, RowMaxOp, LazyMaxOp, AlphaOp, ExpOp,
-            RowSumOp, RescaleOp, PackOp, FinishOp, MergeTileOp, MergeSinkOp,
-            AddTileOp, ExactPrefixOp, CheckOp>(done)
+            RowSumOp, RescaleOp, PackOp, FinishOp, MergeStateOp, AddTileOp,
+            ExactPrefixOp, CheckOp>(done)
       .Case<QKOp, PVOp, ApplyScoreOp, ApplyMaskOp, ApplySinkOp, TransformRowsOp,
             TransformKeysOp>(tried)
       .Default([&](Operation *other) -> LogicalResult {

@@ -115,7 +115,8 @@ private:
   void lower(StorePartialOp op);
   void lower(LoadPartialOp op);
   Value partialO(Value slot, int64_t rows, int64_t cols);
-  Value partialLse(Value slot, int64_t rows);
+  /// m of a slot's rows with which = 0, l with 1.
+  Value partialRows(Value slot, int64_t rows, int64_t which);
 
   //--- tiles (Tiles.cpp)
   //---------------------------------------------------------
@@ -169,15 +170,12 @@ private:
   void lower(RescaleOp op);
   void lower(PackOp op);
   void lower(FinishOp op);
-  void lower(MergeTileOp op);
-  void lower(MergeSinkOp op);
+  /// 2^(reference of m - reference of top), top >= m; 0 if top is -inf.
+  Value referenceWeight(Value m, Value top, Value c);
+  void lower(MergeStateOp op);
   void lower(AddTileOp op);
   void lower(ExactPrefixOp op);
   void lower(CheckOp op);
-  struct Weights {
-    Value a, b, lse; // factors of O (they add up to 1) and the merged LSE
-  };
-  Weights mergeWeights(Value lseA, Value lseB);
 
   //--- hooks (Hooks.cpp)
   //---------------------------------------------------------------

@@ -78,7 +78,7 @@ LogicalResult KernelLowering::loadParameters() {
       return failure();
     map.map(scale, *value);
   }
-  for (StringRef name : {"plan", "partial_o", "partial_lse"})
+  for (StringRef name : {"plan", "partial_o", "partial_rows"})
     if (failed(loadField(name, g.ptr)))
       return failure();
   return success();
@@ -332,13 +332,16 @@ Value KernelLowering::partialO(Value slot, int64_t rows, int64_t cols) {
   return g.at(fields["partial_o"], index, g.f32);
 }
 
-Value KernelLowering::partialLse(Value slot, int64_t rows) {
-  return g.at(fields["partial_lse"], g.mul(g.toI64(slot), g.i64c(rows)), g.f32);
+Value KernelLowering::partialRows(Value slot, int64_t rows, int64_t which) {
+  Value index = g.mul(g.toI64(slot), g.i64c(2 * rows));
+  return g.at(fields["partial_rows"], g.add(index, g.i64c(which * rows)),
+              g.f32);
 }
 
 void KernelLowering::lower(StorePartialOp op) {
-  auto tile = cast<TileType>(op.getTile().getType());
-  Buffer src = buffer(op.getTile());
+  auto parts = op.getParts();
+  auto tile = cast<TileType>(parts[0].getType());
+  Buffer src = buffer(parts[0]);
   Value slot = map.lookup(op.getSlot());
   Value base = partialO(slot, tile.getRows(), tile.getCols());
   forRows([&](Value r) {
@@ -354,18 +357,18 @@ void KernelLowering::lower(StorePartialOp op) {
       }
     });
   });
-  if (!op.getRowLse())
-    return;
-  Buffer lse = buffer(op.getRowLse());
-  Value to = partialLse(slot, tile.getRows());
-  forRows([&](Value r) {
-    g.storeF(g.loadF(vectorElement(lse, r)), g.at(to, r, g.f32));
-  });
+  for (auto [i, part] : llvm::enumerate(parts.drop_front())) {
+    Buffer from = buffer(part);
+    Value to = partialRows(slot, tile.getRows(), i);
+    forRows([&](Value r) {
+      g.storeF(g.loadF(vectorElement(from, r)), g.at(to, r, g.f32));
+    });
+  }
 }
 
 void KernelLowering::lower(LoadPartialOp op) {
-  auto tile = cast<TileType>(op.getTile().getType());
-  Buffer dst = resultBuffer(op, op.getTile(), nullptr);
+  TileType tile = op.getO().getType();
+  Buffer dst = resultBuffer(op, op.getO(), nullptr);
   Value slot = map.lookup(op.getSlot());
   Value base = partialO(slot, tile.getRows(), tile.getCols());
   forRows([&](Value r) {
@@ -382,13 +385,13 @@ void KernelLowering::lower(LoadPartialOp op) {
       }
     });
   });
-  if (!op.getRowLse())
-    return;
-  Buffer lse = resultBuffer(op, op.getRowLse(), nullptr);
-  Value from = partialLse(slot, tile.getRows());
-  forRows([&](Value r) {
-    g.storeF(g.loadF(g.at(from, r, g.f32)), vectorElement(lse, r));
-  });
+  for (auto [i, part] : llvm::enumerate(op->getResults().drop_front())) {
+    Buffer to = resultBuffer(op, part, nullptr);
+    Value from = partialRows(slot, tile.getRows(), i);
+    forRows([&](Value r) {
+      g.storeF(g.loadF(g.at(from, r, g.f32)), vectorElement(to, r));
+    });
+  }
 }
 
 } // namespace attn::cpu

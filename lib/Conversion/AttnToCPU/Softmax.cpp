@@ -107,6 +107,19 @@ void KernelLowering::lower(ExpOp op) {
   });
 }
 
+/// References differ by what exponentials subtracted: c m as it was rounded, so that
+/// what it lost scales no part more than another.
+Value KernelLowering::referenceWeight(Value m, Value top, Value c) {
+  Value none = g.cmp(CmpF::OEQ, top, g.infinity(false, true));
+  top = g.select(none, g.f32c(0), top);
+  Value cm = g.mul(c, m), ct = g.mul(c, top);
+  auto usual = [&](Value x) {
+    return g.cmp(CmpF::OLT, g.abs(x), g.f32c(referenceLimit));
+  };
+  Value near = g.both(usual(cm), usual(ct));
+  return g.exp2(g.select(near, g.sub(cm, ct), g.mul(c, g.sub(m, top))));
+}
+
 void KernelLowering::lower(RowSumOp op) {
   Buffer p = buffer(op.getTile()), l = buffer(op.getL());
   Buffer out = resultBuffer(op, op.getResult(), op.getL());

@@ -61,7 +61,7 @@ FailureOr<pipe::RoleAttr> attn::takeRowsInTurns(ForMergeOp merge) {
               "finds "
            << maps.size() << " and " << partials.size();
   RowMapOp rows = maps[0];
-  TileType tile = partials[0].getTile().getType();
+  TileType tile = partials[0].getO().getType();
   MergeShape shape = shapeOf(tile);
   MLIRContext *context = merge.getContext();
   auto role =

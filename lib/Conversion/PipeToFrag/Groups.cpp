@@ -8,7 +8,7 @@
 //   attn.finish %o, %m, %l
 //     -> cta_sync; st_tile %O, %m, %l into the group's part; cta_sync
 //        ld_tile of all parts, as row_c: a warp has a few whole rows
-//        M = max m_g, w_g = 2^(c (m_g - M)), l = sum w_g l_g, O = sum w_g O_g
+//        M = max m_g, w_g = 2^(c m_g - c M), l = sum w_g l_g, O = sum w_g O_g
 //        cta_sync
 //
 // The parts lie over the rings of Q, K and V, which an item is done with by then;
@@ -127,27 +127,6 @@ Value KernelLowering::groupRing(StringRef name, int32_t rows, int32_t cols,
   return ring;
 }
 
-/// The parts' weights behind m and l of the whole: (M, l, w_0, ..).
-static void weighParts(Scalars &s, ValueRange m, ValueRange l, Value c,
-                       SmallVectorImpl<Value> &yield) {
-  Value top = m.front();
-  for (Value x : m.drop_front())
-    top = arith::MaxNumFOp::create(s.b, s.loc, top, x);
-  Value none = s.cmpF(arith::CmpFPredicate::OEQ, top, s.negInf());
-  Value base = s.select(none, s.f32(0), top), sum;
-  SmallVector<Value> weights;
-  for (auto [part, share] : llvm::zip_equal(m, l)) {
-    // The difference first: see attn.alpha.
-    weights.push_back(s.exp2(s.mulF(s.subF(part, base), c)));
-    sum = sum ? math::FmaOp::create(s.b, s.loc, weights.back(), share, sum)
-                    .getResult()
-              : s.mulF(weights.back(), share);
-  }
-  yield.push_back(top);
-  yield.push_back(sum);
-  llvm::append_range(yield, weights);
-}
-
 FailureOr<KernelLowering::State>
 KernelLowering::joinGroups(Value o, Value m, Value l, Value c, Location loc) {
   if (role.groups == 1 || isIn(joinedLeaders, o))
@@ -196,7 +175,7 @@ KernelLowering::joinGroups(Value o, Value m, Value l, Value c, Location loc) {
     SmallVector<Type> types(2 + count, vec);
     ValueRange whole =
         maps(types, inputs, loc, [&](Scalars &s, ValueRange x, auto &yield) {
-          weighParts(s, x.take_front(count), x.slice(count, count), c, yield);
+          weighStates(s, x.take_front(count), x.slice(count, count), c, yield);
         });
     made.m = whole[0];
     made.l = whole[1];

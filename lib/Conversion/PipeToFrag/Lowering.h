@@ -95,6 +95,10 @@ struct RowsInfo {
   }
 };
 
+/// (M, l, w_0, ..) of states with the references m and the sums l: Reference.cpp.
+void weighStates(Scalars &s, mlir::ValueRange m, mlir::ValueRange l,
+                 mlir::Value c, llvm::SmallVectorImpl<mlir::Value> &yield);
+
 /// What the threads of a role hold of a tile; Joined: behind the groups' exchange,
 /// and as an accumulator where there is one group.
 enum class Holding { Accumulator, OperandA, Transposed, Joined };
@@ -245,13 +249,14 @@ private:
   mlir::LogicalResult convert(RowSumOp op);
   mlir::LogicalResult convert(RescaleOp op);
   mlir::LogicalResult convert(FinishOp op);
-  mlir::LogicalResult convert(MergeTileOp op);
-  mlir::LogicalResult convert(MergeSinkOp op);
+  mlir::LogicalResult convert(MergeStateOp op);
   mlir::LogicalResult convert(AddTileOp op);
 
   /// `tile`, changed by the warps that hold a row with true in `vec`.
   mlir::Value ifWarpHas(mlir::Value vec, mlir::Value tile, mlir::Location loc,
                         llvm::function_ref<mlir::Value()> change);
+  mlir::Value zeroEmptyRows(mlir::Value tile, mlir::Value weight,
+                            mlir::Location loc);
 
   //===--- Reference.cpp --------------------------------------------------===//
   mlir::LogicalResult convert(ExpOp op);
@@ -302,6 +307,8 @@ private:
   std::pair<mlir::Value, mlir::Value>
   rowOffsets(RowsInfo &rows, llvm::StringRef tensor, mlir::Location loc);
   /// (slot * rows + row) * width, and the mask of the live rows.
+  std::array<mlir::Value, 2> partialOffsets(RowsInfo &rows, mlir::Value slot,
+                                            mlir::Location loc);
   std::pair<mlir::Value, mlir::Value> slotOffsets(RowsInfo &rows,
                                                   mlir::Value slot,
                                                   int32_t width,

@@ -147,8 +147,8 @@ LogicalResult KernelLowering::convertOp(Operation *op) {
             RequestOp, RowMapOp, SliceRowsOp, SliceTileOp, ZeroRowsOp, QKOp,
             PVOp, PackOp, StateInitOp, RowMaxOp, LazyMaxOp, AlphaOp, ExpOp,
             RowSumOp, RescaleOp, ExactPrefixOp, CheckSumsOp, CheckOp, FinishOp,
-            MergeTileOp, MergeSinkOp, AddTileOp, ApplyScoreOp, ApplyMaskOp,
-            ApplySinkOp, TransformRowsOp, RewriteQueryOp, RewriteKVOp, StoreOp,
+            MergeStateOp, AddTileOp, ApplyScoreOp, ApplyMaskOp, ApplySinkOp,
+            TransformRowsOp, RewriteQueryOp, RewriteKVOp, StoreOp,
             StorePartialOp, LoadPartialOp>([&](auto op) { return convert(op); })
       .Default([&](Operation *op) -> LogicalResult {
         bool scalar =

@@ -79,6 +79,37 @@ static Value powerFor(Scalars &s, Value m, Value c) {
   return arith::BitcastOp::create(s.b, s.loc, s.b.getF32Type(), word);
 }
 
+/// Weights of states whose rows have the references m and sums l, behind those of the
+/// whole: (M, l, w_0, ..).  References differ by what exponentials subtracted: c m as
+/// it was rounded, so that what it lost scales no state more than another.
+void attn::weighStates(Scalars &s, ValueRange m, ValueRange l, Value c,
+                       SmallVectorImpl<Value> &yield) {
+  Value top = m.front();
+  for (Value x : m.drop_front())
+    top = arith::MaxNumFOp::create(s.b, s.loc, top, x);
+  Value none = s.cmpF(arith::CmpFPredicate::OEQ, top, s.negInf());
+  Value base = s.select(none, s.f32(0), top), sum;
+  // A product by itself would be contracted with the difference.
+  auto product = [&](Value x) -> Value {
+    return math::FmaOp::create(s.b, s.loc, c, x, s.f32(0));
+  };
+  Value cTop = product(base), small = isSmall(s, cTop);
+  SmallVector<Value> weights;
+  for (auto [part, share] : llvm::zip_equal(m, l)) {
+    Value cm = product(part);
+    Value near = arith::AndIOp::create(s.b, s.loc, small, isSmall(s, cm));
+    Value below =
+        s.select(near, s.subF(cm, cTop), s.mulF(s.subF(part, base), c));
+    weights.push_back(s.exp2(below));
+    sum = sum ? math::FmaOp::create(s.b, s.loc, weights.back(), share, sum)
+                    .getResult()
+              : s.mulF(weights.back(), share);
+  }
+  yield.push_back(top);
+  yield.push_back(sum);
+  llvm::append_range(yield, weights);
+}
+
 LogicalResult KernelLowering::convert(LazyMaxOp op) {
   Value c = at(op.getC());
   Value rowMax = rowMaximum(op.getTile(), op.getLoc());

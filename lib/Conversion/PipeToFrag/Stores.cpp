@@ -120,26 +120,46 @@ LogicalResult KernelLowering::convert(StoreOp op) {
   return success();
 }
 
+/// Offsets of m and of l of a slot's rows: [slot][2][rows of the tile].
+std::array<Value, 2> KernelLowering::partialOffsets(RowsInfo &rows, Value slot,
+                                                    Location loc) {
+  Scalars outer{b, loc};
+  Value first = outer.mul(outer.ext(slot), outer.i64(2 * rows.tileRows));
+  Type type = offsetTypes(rows)[0];
+  auto results = maps(
+      {type, type}, {}, loc, [&](Scalars &s, ValueRange args, auto &yield) {
+        Value row = s.add(first, s.extU(rows.inTile(s, args.back())));
+        yield.push_back(row);
+        yield.push_back(s.add(row, s.i64(rows.tileRows)));
+      });
+  return {results[0], results[1]};
+}
+
 LogicalResult KernelLowering::convert(StorePartialOp op) {
   Location loc = op.getLoc();
   RowsInfo &rows = rowMaps[op.getRows()];
   Value slot = at(op.getSlot());
   Type ptr = frag::PtrType::get(b.getContext(), b.getF32Type());
-  // Partials have the columns of the output, whoever wrote them.
-  int32_t cols = op.getTile().getType().getCols();
-  FailureOr<Value> whole = joinTile(op.getTile(), loc);
+  auto parts = op.getParts();
+  bool softmax = parts.size() == 3;
+  FailureOr<State> whole = joinGroups(parts[0], softmax ? parts[1] : Value(),
+                                      softmax ? parts[2] : Value(),
+                                      softmax ? at(op.getC()) : Value(), loc);
   if (failed(whole))
     return failure();
-  Value tile = *whole;
+  // Partials have the columns of the output, whoever wrote them.
+  int32_t cols = cast<TileType>(parts[0].getType()).getCols();
+  Value tile = softmax ? zeroEmptyRows(whole->o, whole->l, loc) : whole->o;
   auto [offsets, live] = slotOffsets(rows, slot, cols, loc);
   frag::StoreOp::create(
       b, loc, tile, param("partial_o", ptr), offsets, live,
       memoryCols(cols, cast<frag::RegType>(tile.getType()).getCols()));
-  if (!op.getRowLse())
+  if (!softmax)
     return success();
-  auto [lseOffsets, lseLive] = slotOffsets(rows, slot, 1, loc);
-  frag::StoreVecOp::create(b, loc, complete(op.getRowLse(), loc),
-                           param("partial_lse", ptr), lseOffsets, lseLive);
+  auto [mOffsets, lOffsets] = partialOffsets(rows, slot, loc);
+  Value base = param("partial_rows", ptr);
+  frag::StoreVecOp::create(b, loc, whole->m, base, mOffsets, live);
+  frag::StoreVecOp::create(b, loc, whole->l, base, lOffsets, live);
   return success();
 }
 
@@ -148,24 +168,27 @@ LogicalResult KernelLowering::convert(LoadPartialOp op) {
   RowsInfo &rows = rowMaps[op.getRows()];
   Value slot = at(op.getSlot());
   Type ptr = frag::PtrType::get(b.getContext(), b.getF32Type());
-  Type type = convertType(op.getTile());
+  Type type = convertType(op.getO());
   if (!type)
     return failure();
-  int32_t cols = op.getTile().getType().getCols();
+  int32_t cols = op.getO().getType().getCols();
   auto [offsets, live] = slotOffsets(rows, slot, cols, loc);
-  mapping.map(op.getTile(),
+  mapping.map(op.getO(),
               frag::LoadOp::create(
                   b, loc, type, param("partial_o", ptr), offsets, live,
                   memoryCols(cols, cast<frag::RegType>(type).getCols())));
-  if (!op.getRowLse())
+  if (!op.getM())
     return success();
   Type vec = vecType(rows.rows, b.getF32Type());
-  auto [lseOffsets, lseLive] = slotOffsets(rows, slot, 1, loc);
-  Value lse = frag::LoadVecOp::create(b, loc, vec, param("partial_lse", ptr),
-                                      lseOffsets, lseLive);
+  auto [mOffsets, lOffsets] = partialOffsets(rows, slot, loc);
+  Value base = param("partial_rows", ptr);
+  Value m = frag::LoadVecOp::create(b, loc, vec, base, mOffsets, live);
+  // Dead rows are read as 0.
+  mapping.map(op.getL(),
+              frag::LoadVecOp::create(b, loc, vec, base, lOffsets, live));
   mapping.map(
-      op.getRowLse(),
-      map(vec, {lse, lseLive}, loc, [](Scalars &s, ValueRange x, auto &yield) {
+      op.getM(),
+      map(vec, {m, live}, loc, [](Scalars &s, ValueRange x, auto &yield) {
         yield.push_back(s.select(x[1], x[0], s.negInf()));
       }));
   return success();

@@ -2,6 +2,7 @@
 //
 //   attn.row_max %s, %m     -> frag.reduce_row max row; map maxnumf
 //   attn.finish %O, %m, %l  -> map o / l; a warp with an empty row: map select 0
+//   attn.merge_state        -> map m, l of both -> M, l, weights; map O
 //
 // Invariant: no difference of two infinities is ever used: each one is decided
 // by a select on its operands.
@@ -131,18 +132,12 @@ struct Weights {
 } // namespace
 
 /// Exponents of base 2: (x, y) -> (max, 2^(x - max), 2^(y - max)), (-inf, 0, 0) if
-/// both are -inf.  Others are given in units of `unit`, which acts behind the
-/// difference: x * unit - base would be contracted, and of equal and large x the
-/// rounding error of base would be left as an exponent.
-static Weights weigh(Scalars &s, Value x, Value y, float unit = 1) {
+/// both are -inf.
+static Weights weigh(Scalars &s, Value x, Value y) {
   Value top = arith::MaxNumFOp::create(s.b, s.loc, x, y);
   Value none = s.cmpF(arith::CmpFPredicate::OEQ, top, s.negInf());
   Value base = s.select(none, s.f32(0), top);
-  auto weight = [&](Value exponent) {
-    Value below = s.subF(exponent, base);
-    return s.exp2(unit == 1 ? below : s.mulF(below, s.f32(unit)));
-  };
-  return {top, weight(x), weight(y)};
+  return {top, s.exp2(s.subF(x, base)), s.exp2(s.subF(y, base))};
 }
 
 /// 1 / x, and 0 where there is nothing to divide by.
@@ -158,13 +153,25 @@ static Value logOf(Scalars &s, Value top, Value sum) {
   return s.select(none, s.negInf(), value);
 }
 
-/// ln of e^top * sum.  A merge of many parts stays in natural units: to base 2 and back
-/// is off by 1e-8 of the LSE, always to one side, and a row of 260 parts would be off by
-/// more than its tolerance.
-static Value mergedLog(Scalars &s, Value top, Value sum) {
-  Value none = s.cmpF(arith::CmpFPredicate::OEQ, sum, s.f32(0));
-  Value value = math::FmaOp::create(s.b, s.loc, s.log2(sum), s.f32(ln2), top);
-  return s.select(none, s.negInf(), value);
+/// `tile` with 0 in the rows without a weight: O may hold a NaN of another row's V
+/// there.  Such rows are rare, so a warp without one does not select.
+Value KernelLowering::zeroEmptyRows(Value tile, Value weight, Location loc) {
+  auto type = cast<frag::RegType>(tile.getType());
+  auto isEmpty = [](Scalars &s, Value x) {
+    return s.cmpF(arith::CmpFPredicate::OEQ, x, s.f32(0));
+  };
+  Type flags = vecType(type.getRows(), b.getI1Type(), /*partial=*/false,
+                       Holding::Joined);
+  Value empty =
+      map(flags, weight, loc, [&](Scalars &s, ValueRange x, auto &yield) {
+        yield.push_back(isEmpty(s, x[0]));
+      });
+  return ifWarpHas(empty, tile, loc, [&] {
+    return map(type, {tile, weight}, loc,
+               [&](Scalars &s, ValueRange x, auto &yield) {
+                 yield.push_back(s.select(isEmpty(s, x[1]), s.f32(0), x[0]));
+               });
+  });
 }
 
 LogicalResult KernelLowering::convert(FinishOp op) {
@@ -201,70 +208,31 @@ LogicalResult KernelLowering::convert(FinishOp op) {
                      [](Scalars &s, ValueRange x, auto &yield) {
                        yield.push_back(s.mulF(x[0], x[1]));
                      });
-  // A row without a key is exactly 0 even if O holds a NaN of another row's V.
-  // Such rows are rare, so a warp without one does not select.
-  auto isEmpty = [](Scalars &s, Value factor) {
-    return s.cmpF(arith::CmpFPredicate::OEQ, factor, s.f32(0));
-  };
-  Type flags = vecType(o.getType().getRows(), b.getI1Type(), /*partial=*/false,
-                       Holding::Joined);
-  Value empty =
-      map(flags, factor, loc, [&](Scalars &s, ValueRange x, auto &yield) {
-        yield.push_back(isEmpty(s, x[0]));
-      });
-  auto zeroed = [&] {
-    return map(o.getType(), {scaled, factor}, loc,
-               [&](Scalars &s, ValueRange x, auto &yield) {
-                 yield.push_back(s.select(isEmpty(s, x[1]), s.f32(0), x[0]));
-               });
-  };
-  mapping.map(op.getTile(), ifWarpHas(empty, scaled, loc, zeroed));
+  mapping.map(op.getTile(), zeroEmptyRows(scaled, factor, loc));
   mapping.map(op.getRowLse(), factorAndLse[1]);
   return success();
 }
 
-LogicalResult KernelLowering::convert(MergeTileOp op) {
-  Value lseA = complete(op.getLseA(), op.getLoc());
-  Value lseB = complete(op.getLseB(), op.getLoc());
-  Type type = lseA.getType();
-  auto parts = maps({type, type, type}, {lseA, lseB}, op.getLoc(),
-                    [](Scalars &s, ValueRange x, auto &yield) {
-                      Weights w = weigh(s, x[0], x[1], log2E);
-                      Value sum = s.addF(w.a, w.b);
-                      Value inv = inverse(s, sum);
-                      yield.push_back(s.mulF(w.a, inv));
-                      yield.push_back(s.mulF(w.b, inv));
-                      yield.push_back(mergedLog(s, w.top, sum));
+LogicalResult KernelLowering::convert(MergeStateOp op) {
+  Location loc = op.getLoc();
+  Value c = at(op.getC());
+  SmallVector<Value> rows;
+  for (Value x : {op.getMA(), op.getMB(), op.getLA(), op.getLB()})
+    rows.push_back(complete(x, loc));
+  Type type = rows[0].getType();
+  auto parts = maps({type, type, type, type}, rows, loc,
+                    [&](Scalars &s, ValueRange x, auto &yield) {
+                      weighStates(s, x.take_front(2), x.slice(2, 2), c, yield);
                     });
-  Value a = at(op.getA()), other = at(op.getB());
-  mapping.map(op.getTile(),
-              map(a.getType(), {a, other, parts[0], parts[1]}, op.getLoc(),
-                  [](Scalars &s, ValueRange x, auto &yield) {
-                    Value second = s.mulF(x[1], x[3]);
-                    yield.push_back(
-                        math::FmaOp::create(s.b, s.loc, x[0], x[2], second));
-                  }));
-  mapping.map(op.getRowLse(), parts[2]);
-  return success();
-}
-
-LogicalResult KernelLowering::convert(MergeSinkOp op) {
-  Value lseA = complete(op.getLseA(), op.getLoc());
-  Value sink = complete(op.getSink(), op.getLoc());
-  Type type = lseA.getType();
-  auto parts = maps({type, type}, {lseA, sink}, op.getLoc(),
-                    [](Scalars &s, ValueRange x, auto &yield) {
-                      Weights w = weigh(s, x[0], x[1], log2E);
-                      Value sum = s.addF(w.a, w.b);
-                      yield.push_back(s.mulF(w.a, inverse(s, sum)));
-                      yield.push_back(mergedLog(s, w.top, sum));
-                    });
-  Value a = at(op.getA());
-  mapping.map(op.getTile(), map(a.getType(), {a, parts[0]}, op.getLoc(),
-                                [](Scalars &s, ValueRange x, auto &yield) {
-                                  yield.push_back(s.mulF(x[0], x[1]));
-                                }));
-  mapping.map(op.getRowLse(), parts[1]);
+  Value a = at(op.getOA()), other = at(op.getOB());
+  mapping.map(op.getO(), map(a.getType(), {a, other, parts[2], parts[3]}, loc,
+                             [](Scalars &s, ValueRange x, auto &yield) {
+                               Value second = s.mulF(x[1], x[3]);
+                               yield.push_back(math::FmaOp::create(
+                                   s.b, s.loc, x[0], x[2], second));
+                             }));
+  mapping.map(op.getM(), parts[0]);
+  mapping.map(op.getL(), parts[1]);
   return success();
 }
 

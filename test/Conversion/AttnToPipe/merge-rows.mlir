@@ -20,14 +20,14 @@
 // CHECK: pipe.roles [#pipe.role<"all", warps = 8, replicas = 1, regs = 80>]
 // CHECK: scf.for
 // CHECK: %[[SOME:.*]] = attn.slice_rows %{{.*}} of 3 : !attn.rows<192> -> !attn.rows<64>
-// CHECK: attn.load_partial %[[SOME]], %{{.*}} slot %{{.*}} : !attn.rows<64> -> !attn.tile<64x64xf32>, !attn.rowvec<64xf32>
-// CHECK: scf.for {{.*}} -> (!attn.tile<64x64xf32>, !attn.rowvec<64xf32>)
+// CHECK: attn.load_partial %[[SOME]], %{{.*}} slot %{{.*}} : !attn.rows<64> -> !attn.tile<64x64xf32>, !attn.rowvec<64xf32>, !attn.rowvec<64xf32>
+// CHECK: scf.for {{.*}} -> (!attn.tile<64x64xf32>, !attn.rowvec<64xf32>, !attn.rowvec<64xf32>)
 // CHECK: attn.load_partial %[[SOME]]
-// CHECK: attn.merge_tile {{.*}} : !attn.tile<64x64xf32>, !attn.rowvec<64xf32>
+// CHECK: attn.merge_state{{.*}} : !attn.tile<64x64xf32>, !attn.rowvec<64xf32>
 // CHECK: attn.apply_sink %[[SOME]]{{.*}} !attn.rowvec<64xf32>
-// CHECK: attn.merge_sink {{.*}} : !attn.tile<64x64xf32>, !attn.rowvec<64xf32>
+// CHECK: attn.finish {{.*}} sink {{.*}} : !attn.tile<64x64xf32>, !attn.rowvec<64xf32> sink !attn.rowvec<64xf32>
 // CHECK: attn.store {{.*}}, %[[SOME]] to
-attn.kernel @three(%o: !O, %lse: !L, %plan: !attn.plan) attributes {schedule = #sched, merge_of = @k} {
+attn.kernel @three(%c: f32, %o: !O, %lse: !L, %plan: !attn.plan) attributes {schedule = #sched, merge_of = @k} {
   attn.variant @v {
     attn.hook sink(%b, %h) {
       %x = arith.constant 1.5 : f32
@@ -38,16 +38,16 @@ attn.kernel @three(%o: !O, %lse: !L, %plan: !attn.plan) attributes {schedule = #
     %qb, %ql, %kb, %kl = attn.request %plan[%req]
     %rows = attn.row_map request %req head %head row0 %row0 rows %nrows q_begin %qb q_len %ql kv_len %kl pack 1 : !attn.rows<192>
     %c1 = arith.constant 1 : i32
-    %t0, %l0 = attn.load_partial %rows, %plan slot %first : !attn.rows<192> -> !T, !R
+    %p0:3 = attn.load_partial %rows, %plan slot %first : !attn.rows<192> -> !T, !R, !R
     %from = arith.addi %first, %c1 : i32
     %to = arith.addi %first, %count : i32
-    %m:2 = scf.for %s = %from to %to step %c1 iter_args(%ta = %t0, %la = %l0) -> (!T, !R) : i32 {
-      %tb, %lb = attn.load_partial %rows, %plan slot %s : !attn.rows<192> -> !T, !R
-      %tc, %lc = attn.merge_tile %ta, %la, %tb, %lb : !T, !R
-      scf.yield %tc, %lc : !T, !R
+    %r:3 = scf.for %s = %from to %to step %c1 iter_args(%ta = %p0#0, %ma = %p0#1, %la = %p0#2) -> (!T, !R, !R) : i32 {
+      %p:3 = attn.load_partial %rows, %plan slot %s : !attn.rows<192> -> !T, !R, !R
+      %x:3 = attn.merge_state (%ta, %ma, %la), (%p#0, %p#1, %p#2), %c : !T, !R
+      scf.yield %x#0, %x#1, %x#2 : !T, !R, !R
     }
     %sink = attn.apply_sink %rows : !attn.rows<192> -> !R
-    %ts, %ls = attn.merge_sink %m#0, %m#1, %sink : !T, !R
+    %ts, %ls = attn.finish %r#0, %r#1, %r#2, %c sink %sink : !T, !R sink !R
     attn.store %ts lse %ls, %rows to %o lse %lse : !T lse !R, !attn.rows<192> to !O lse !L
   }
   attn.return

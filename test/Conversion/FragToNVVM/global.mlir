@@ -89,7 +89,7 @@ frag.kernel @rows threads 64 smem 0 params 200 {
 // CHECK: ret;
 frag.kernel @vectors threads 32 smem 0 params 200 {
   %rows = frag.param "heads" at 184 : i32
-  %in = frag.param "partial_lse" at 56 : !frag.ptr<f32>
+  %in = frag.param "partial_rows" at 56 : !frag.ptr<f32>
   %out = frag.param "lse" at 32 : !frag.ptr<f32>
   %offsets = frag.map () at (%row) -> !offsets {
     %y = arith.extsi %row : i32 to i64

@@ -14,17 +14,26 @@
 // CHECK: arith.muli %[[AT]], %c64_i64
 // CHECK-NEXT: arith.cmpi slt, %[[ROW]]
 // CHECK: frag.load {{.*}} -> <64x64xf32, #frag.layout<"row_c", warps = 8>>
-// CHECK: scf.for {{.*}} -> (!frag.reg<64x64xf32, #frag.layout<"row_c", warps = 8>>, !frag.vec<64xf32, #frag.layout<"row_c", warps = 8>>)
-// The difference of two LSE is taken before its factor: a product in front of it would be
-// contracted with it, and its rounding error, 2^-25 of the LSE, would be an exponent.
+// m of the slot, l behind it.
+// CHECK: arith.muli %{{.*}}, %c384_i64
+// CHECK: frag.load_vec
+// CHECK: frag.load_vec
+// CHECK: scf.for {{.*}} -> (!frag.reg<64x64xf32, #frag.layout<"row_c", warps = 8>>, !frag.vec<64xf32, #frag.layout<"row_c", warps = 8>>, !frag.vec<64xf32, #frag.layout<"row_c", warps = 8>>)
+// References differ by c m as exponentials had it, rounded: the product is an FMA, as one
+// by itself would be contracted with the difference.  Large ones differ before the factor.
 // CHECK: %[[TOP:.*]] = arith.maxnumf %[[A:.*]], %[[B:.*]] : f32
 // CHECK: %[[BASE2:.*]] = arith.select {{.*}}, %[[TOP]]
-// CHECK: %[[DA:.*]] = arith.subf %[[A]], %[[BASE2]]
-// CHECK: %[[XA:.*]] = arith.mulf %[[DA]],
-// CHECK-NEXT: math.exp2 %[[XA]]
-// CHECK: %[[DB:.*]] = arith.subf %[[B]], %[[BASE2]]
-// CHECK: %[[XB:.*]] = arith.mulf %[[DB]],
-// CHECK-NEXT: math.exp2 %[[XB]]
+// CHECK: %[[CT:.*]] = math.fma %[[C:.*]], %[[BASE2]], %[[ZERO:.*]] : f32
+// CHECK: %[[CA:.*]] = math.fma %[[C]], %[[A]], %{{.*}} : f32
+// CHECK: %[[NEAR:.*]] = arith.andi
+// CHECK: %[[DA:.*]] = arith.subf %[[CA]], %[[CT]]
+// CHECK: %[[FA:.*]] = arith.subf %[[A]], %[[BASE2]]
+// CHECK: %[[XA:.*]] = arith.mulf %[[FA]], %[[C]]
+// CHECK: %[[SA:.*]] = arith.select %[[NEAR]], %[[DA]], %[[XA]]
+// CHECK-NEXT: math.exp2 %[[SA]]
+// CHECK: %[[CB:.*]] = math.fma %[[C]], %[[B]], %{{.*}} : f32
+// CHECK: arith.subf %[[CB]], %[[CT]]
+// CHECK: math.exp2
 // Neighbours lie in one lane as they are.
 // CHECK: %[[H:.*]] = frag.pack {{.*}} -> <64x64xbf16, #frag.layout<"row_c", warps = 8>>
 // CHECK: frag.store %[[H]],

@@ -120,15 +120,53 @@ func.func private @f(%t: !T, %l: !R, %r: !attn.rows<128>, %o: !O) {
 !T = !attn.tile<128x64xbf16>
 func.func private @f(%t: !T, %r: !attn.rows<128>, %p: !attn.plan, %i: i32) {
   // expected-error @below {{partial tile must hold f32, got 'bf16'}}
-  attn.store_partial %t, %r, %p slot %i : !T, !attn.rows<128>
+  attn.store_partial %t in %r, %p slot %i : !T in !attn.rows<128>
+  return
+}
+
+// -----
+
+!T = !attn.tile<128x64xf32>
+!R = !attn.rowvec<128xf32>
+func.func private @f(%t: !T, %m: !R, %r: !attn.rows<128>, %p: !attn.plan, %i: i32) {
+  // expected-error @below {{stores a state, a tile, or a tile and two row vectors}}
+  attn.store_partial %t, %m in %r, %p slot %i : !T, !R in !attn.rows<128>
+  return
+}
+
+// -----
+
+!T = !attn.tile<128x64xf32>
+!R = !attn.rowvec<128xf32>
+func.func private @f(%t: !T, %m: !R, %r: !attn.rows<128>, %p: !attn.plan, %i: i32) {
+  // expected-error @below {{has 3 parts with a maximum but no factor}}
+  attn.store_partial %t, %m, %m in %r, %p slot %i : !T, !R, !R in !attn.rows<128>
+  return
+}
+
+// -----
+
+!S = !attn.state<128x64, none>
+func.func private @f(%s: !S, %c: f32, %r: !attn.rows<128>, %p: !attn.plan, %i: i32) {
+  // expected-error @below {{has 1 parts without a maximum but a factor}}
+  attn.store_partial %s by %c in %r, %p slot %i : !S in !attn.rows<128>
+  return
+}
+
+// -----
+
+!S = !attn.state<64x64, none>
+func.func private @f(%s: !S, %r: !attn.rows<128>, %p: !attn.plan, %i: i32) {
+  // expected-error @below {{state has rows 64 but row map has 128}}
+  attn.store_partial %s in %r, %p slot %i : !S in !attn.rows<128>
   return
 }
 
 // -----
 
 func.func private @f(%r: !attn.rows<128>, %p: !attn.plan, %i: i32) {
-  // expected-error @below {{lse has rows 64 but row map has 128}}
-  %t, %l = attn.load_partial %r, %p slot %i : !attn.rows<128> -> !attn.tile<128x64xf32>, !attn.rowvec<64xf32>
+  // expected-error @below {{tile has rows 128 but row vector has 64}}
+  %s:3 = attn.load_partial %r, %p slot %i : !attn.rows<128> -> !attn.tile<128x64xf32>, !attn.rowvec<64xf32>, !attn.rowvec<64xf32>
   return
 }
 

@@ -40,13 +40,13 @@ attn.kernel @k(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %lse: !L, %plan: !at
       %s1 = attn.state_step exact %s, %z, %vt, %scale : !St, !S, !attn.tile<64x128xbf16>
       attn.yield %s1 : !St
     }
-    // CHECK: attn.state_finish %[[s2]], %scale : !attn.state<128x128, softmax> -> !attn.tile<128x128xf32>, !attn.rowvec<128xf32>
-    %f, %fl = attn.state_finish %r, %scale : !St -> !T, !R
     %split = arith.cmpi sge, %slot, %zero : i32
     scf.if %split {
-      // CHECK: attn.store_partial %{{.*}} lse %{{.*}}, %[[rows]], %plan slot %slot :
-      attn.store_partial %f lse %fl, %rows, %plan slot %slot : !T lse !R, !rows
+      // CHECK: attn.store_partial %[[s2]] by %scale in %[[rows]], %plan slot %slot :
+      attn.store_partial %r by %scale in %rows, %plan slot %slot : !St in !rows
     } else {
+      // CHECK: attn.state_finish %[[s2]], %scale : !attn.state<128x128, softmax> -> !attn.tile<128x128xf32>, !attn.rowvec<128xf32>
+      %f, %fl = attn.state_finish %r, %scale : !St -> !T, !R
       // CHECK: attn.store %{{.*}} lse %{{.*}}, %[[rows]] to %o lse %lse :
       attn.store %f lse %fl, %rows to %o lse %lse : !T lse !R, !rows to !O lse !L
     }
@@ -105,23 +105,25 @@ attn.kernel @expanded(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %lse: !L, %pl
   }
   attn.return
 }
-// CHECK-LABEL: attn.kernel @merge(%o: {{.*}}, %lse: {{.*}}, %plan: !attn.plan) attributes {merge_of = @k}
-attn.kernel @merge(%o: !O, %lse: !L, %plan: !attn.plan) attributes {merge_of = @k} {
+// CHECK-LABEL: attn.kernel @merge(%scale: f32, %o: {{.*}}, %lse: {{.*}}, %plan: !attn.plan) attributes {merge_of = @k}
+attn.kernel @merge(%scale: f32, %o: !O, %lse: !L, %plan: !attn.plan) attributes {merge_of = @k} {
   %c1 = arith.constant 1 : i32
   // CHECK: attn.for_merge %plan (%req, %head, %row0, %nrows, %first, %count) {
   // CHECK-NEXT: attn.load_item %plan[%req] : i32, i32, i32, i32, i32, i32
-  // CHECK: attn.merge_tile
-  // CHECK: attn.merge_sink
+  // CHECK: attn.load_partial {{.*}} -> !attn.tile<128x128xf32>, !attn.rowvec<128xf32>, !attn.rowvec<128xf32>
+  // CHECK: attn.merge_state(%{{.*}}, %{{.*}}, %{{.*}}), (%{{.*}}, %{{.*}}, %{{.*}}), %scale : !attn.tile<128x128xf32>, !attn.rowvec<128xf32>
+  // CHECK: attn.store_partial %{{.*}}, %{{.*}}, %{{.*}} by %scale in %{{.*}}, %plan slot %{{.*}} : !attn.tile
   // CHECK: attn.add_tile
   // CHECK: attn.transform_rows output
   attn.for_merge %plan (%req, %head, %row0, %nrows, %first, %count) {
     %it:6 = attn.load_item %plan[%req] : i32, i32, i32, i32, i32, i32
     %qb, %ql, %kvb, %kvl = attn.request %plan[%req]
     %rows = attn.row_map request %req head %head row0 %row0 rows %nrows q_begin %qb q_len %ql kv_len %kvl pack 4 : !rows
-    %p, %pl = attn.load_partial %rows, %plan slot %first : !rows -> !T, !R
-    %a, %al = attn.merge_tile %p, %pl, %p, %pl : !T, !R
-    %c, %cl = attn.merge_sink %a, %al, %al : !T, !R
-    %d = attn.add_tile %a, %c : !T
+    %p:3 = attn.load_partial %rows, %plan slot %first : !rows -> !T, !R, !R
+    %a:3 = attn.merge_state (%p#0, %p#1, %p#2), (%p#0, %p#1, %p#2), %scale : !T, !R
+    attn.store_partial %a#0, %a#1, %a#2 by %scale in %rows, %plan slot %first : !T, !R, !R in !rows
+    %c, %cl = attn.finish %a#0, %a#1, %a#2, %scale : !T, !R
+    %d = attn.add_tile %a#0, %c : !T
     %h = attn.transform_rows output %d, %rows : !T, !rows -> !T
     attn.store %h lse %cl, %rows to %o lse %lse : !T lse !R, !rows to !O lse !L
   }

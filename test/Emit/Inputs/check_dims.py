@@ -110,7 +110,7 @@ def main():
     tile_q = int(re.search(r"tile_q = (\d+)", compiled.schedule)[1])
     assert tile_q >= rows, "one tile holds all rows"
     partial_o = memory.add(b"\xff" * (4 * 2 * tile_q * dim_v))
-    partial_lse = memory.add(b"\xff" * (4 * 2 * tile_q))
+    partial_rows = memory.add(b"\xff" * (4 * 2 * 2 * tile_q))
     strides = [0, GROUP * pitch, pitch, 0, pitch, pitch, 0, pitch_v, pitch_v,
                0, GROUP * pitch_v, pitch_v, 0, GROUP, 1]
     shapes = {
@@ -125,7 +125,7 @@ def main():
                              64 + 32 * (len(items) + len(merges)), 0, 0, 0, 0, 0)
         plan = memory.add(header + b"".join(struct.pack("<8i", *i) for i in items + merges) +
                           struct.pack("<4i", 0, queries, 0, keys))
-        params = struct.pack("<8Q15q2ifi", q_at, k_at, v_at, out, lse, plan, partial_o, partial_lse,
+        params = struct.pack("<8Q15q2ifi", q_at, k_at, v_at, out, lse, plan, partial_o, partial_rows,
                              *strides, GROUP, 1, 1 / math.sqrt(dim), 0)
         for at, data in sorted(maps.items()):
             params = params.ljust(at, b"\0") + data

@@ -77,10 +77,10 @@ def main():
         q_begin, kv_begin = q_begin + q_len, kv_begin + kv_len
     plan = memory.add(header + b"".join(struct.pack("<8i", *i) for i in ITEMS) + records)
     partial_o = memory.add(b"\xff" * (4 * 2 * TILE_Q * DIM))
-    partial_lse = memory.add(b"\xff" * (4 * 2 * TILE_Q))
+    partial_rows = memory.add(b"\xff" * (4 * 2 * 2 * TILE_Q))
     scale = 1 / math.sqrt(DIM)
     strides = [0, GROUP * DIM, DIM] + [0, DIM, DIM] * 2 + [0, GROUP * DIM, DIM] + [0, GROUP, 1]
-    params = struct.pack("<8Q15q2ifi", *pointers, out, lse, plan, partial_o, partial_lse,
+    params = struct.pack("<8Q15q2ifi", *pointers, out, lse, plan, partial_o, partial_rows,
                          *strides, GROUP, 1, scale, 0)
 
     with open(sys.argv[1]) as ptx:
@@ -93,7 +93,7 @@ def main():
     bits = memory.words(out, rows * DIM, "H")
     lses = memory.words(lse, rows, "f")
     slots = memory.words(partial_o, 2 * TILE_Q * DIM, "f")
-    slot_lses = memory.words(partial_lse, 2 * TILE_Q, "f")
+    slot_rows = memory.words(partial_rows, 2 * 2 * TILE_Q, "f")
     error = merged_error = norm = 0.0
     row = kv_begin = 0
     for request, (q_len, kv_len) in enumerate(REQUESTS):
@@ -109,8 +109,11 @@ def main():
                 error += sum((x - y) ** 2 for x, y in zip(got, ref))
                 norm += sum(y ** 2 for y in ref)
                 if request == 0:
-                    weights = [math.exp(slot_lses[s * TILE_Q + row] - ref_lse) for s in range(2)]
-                    assert abs(sum(weights) - 1) < 1e-4, f"partial lse of row {row}"
+                    weights = [math.exp(slot_rows[s * 2 * TILE_Q + row] * scale - ref_lse)
+                               for s in range(2)]
+                    total = sum(w * slot_rows[(s * 2 + 1) * TILE_Q + row]
+                                for s, w in enumerate(weights))
+                    assert abs(total - 1) < 1e-4, f"partial sums of row {row}"
                     parts = [slots[(s * TILE_Q + row) * DIM:(s * TILE_Q + row + 1) * DIM]
                              for s in range(2)]
                     merged_error += sum((weights[0] * x + weights[1] * y - z) ** 2
@@ -118,7 +121,7 @@ def main():
                 row += 1
         kv_begin += kv_len
     # Rows of a slot past the item's are not written.
-    assert math.isnan(slots[80 * DIM]) and math.isnan(slot_lses[80])
+    assert math.isnan(slots[80 * DIM]) and math.isnan(slot_rows[80])
     error, merged_error = math.sqrt(error / norm), math.sqrt(merged_error / norm)
     good = error < 4e-3 and merged_error < 4e-3
     print(f"relative error {error:.1e}, merged {merged_error:.1e}: {'good' if good else 'bad'}")

@@ -662,18 +662,21 @@ module {
           }
         } else {
           %pp = frag.param "partial_o" at 48 : !frag.ptr<f32>
-          %pl = frag.param "partial_lse" at 56 : !frag.ptr<f32>
+          %pl = frag.param "partial_rows" at 56 : !frag.ptr<f32>
           %slot64 = arith.extsi %slot : i32 to i64
           %srow = arith.muli %slot64, %l128 : i64
-          %off:2 = frag.map () at (%_r) -> !Rl, !Rl {
+          %off:3 = frag.map () at (%_r) -> !Rl, !Rl, !Rl {
             %_tr = arith.addi %rbase, %_r : i32
             %_tr64 = arith.extsi %_tr : i32 to i64
             %_row = arith.addi %srow, %_tr64 : i64
             %_el = arith.muli %_row, %l128 : i64
-            frag.yield %_el, %_row : i64, i64
+            %_m = arith.addi %_row, %srow : i64
+            %_l = arith.addi %_m, %l128 : i64
+            frag.yield %_el, %_m, %_l : i64, i64, i64
           }
-          frag.store %On, %pp, %off#0, %wr : !S, !frag.ptr<f32>, !Rl, !Rb
-          frag.store_vec %il#1, %pl, %off#1, %wr : !R, !frag.ptr<f32>, !Rl, !Rb
+          frag.store %st#0, %pp, %off#0, %wr : !S, !frag.ptr<f32>, !Rl, !Rb
+          frag.store_vec %st#1, %pl, %off#1, %wr : !R, !frag.ptr<f32>, !Rl, !Rb
+          frag.store_vec %lq, %pl, %off#2, %wr : !R, !frag.ptr<f32>, !Rl, !Rb
         }
         scf.yield %st#3, %st#4, %st#5, %wp, %xp1 : !pos2, !pos2, !pos2, !pos2, !pos3
       }
@@ -703,13 +706,15 @@ module {
     %one = arith.constant 1.0 : f32
     %ninf = arith.constant 0xFF800000 : f32
     %log2e = arith.constant 1.44269502 : f32
+    %scale = frag.param "scale" at 192 : f32
+    %c = arith.mulf %scale, %log2e : f32
     %ln2 = arith.constant 0.693147182 : f32
     %plan = frag.param "plan" at 40 : !frag.ptr<i32>
     %merges = frag.load_scalar %plan[%l2] : !frag.ptr<i32>
     %merges_at = frag.load_scalar %plan[%l9] : !frag.ptr<i32>
     %requests_at = frag.load_scalar %plan[%l10] : !frag.ptr<i32>
     %pp = frag.param "partial_o" at 48 : !frag.ptr<f32>
-    %pl = frag.param "partial_lse" at 56 : !frag.ptr<f32>
+    %pl = frag.param "partial_rows" at 56 : !frag.ptr<f32>
     %op = frag.param "o" at 24 : !frag.ptr<bf16>
     %ob = frag.param "o_strides.batch" at 136 : i64
     %ot = frag.param "o_strides.token" at 144 : i64
@@ -745,50 +750,60 @@ module {
         frag.yield %_y : i1
       }
       %T0 = frag.splat %zero : f32 -> !T
-      %L0 = frag.splat %ninf : f32 -> !V
+      %M0 = frag.splat %ninf : f32 -> !V
+      %L0 = frag.splat %zero : f32 -> !V
       %end = arith.addi %slot, %count : i32
-      %m:2 = scf.for %s = %slot to %end step %c1 iter_args(%ta = %T0, %la = %L0) -> (!T, !V) : i32 {
+      %state:3 = scf.for %s = %slot to %end step %c1 iter_args(%ta = %T0, %ma = %M0, %la = %L0) -> (!T, !V, !V) : i32 {
         %s64 = arith.extsi %s : i32 to i64
         %srow = arith.muli %s64, %l128 : i64
-        %off:2 = frag.map () at (%_r) -> !Vl, !Vl {
+        %off:3 = frag.map () at (%_r) -> !Vl, !Vl, !Vl {
           %_r64 = arith.extsi %_r : i32 to i64
           %_row = arith.addi %srow, %_r64 : i64
           %_el = arith.muli %_row, %l128 : i64
-          frag.yield %_el, %_row : i64, i64
+          %_m = arith.addi %_row, %srow : i64
+          %_l = arith.addi %_m, %l128 : i64
+          frag.yield %_el, %_m, %_l : i64, i64, i64
         }
         %tb = frag.load %pp, %off#0, %live : !frag.ptr<f32>, !Vl, !Vb -> !T
-        %lb0 = frag.load_vec %pl, %off#1, %live : !frag.ptr<f32>, !Vl, !Vb -> !V
+        %mb0 = frag.load_vec %pl, %off#1, %live : !frag.ptr<f32>, !Vl, !Vb -> !V
+        %lb0 = frag.load_vec %pl, %off#2, %live : !frag.ptr<f32>, !Vl, !Vb -> !V
         // Dead rows read as 0 and are not stored.
-        %f:3 = frag.map (%_x = %la : !V, %_y = %lb0 : !V) at (%_r) -> !V, !V, !V {
-          %_x2 = arith.mulf %_x, %log2e : f32
-          %_y2 = arith.mulf %_y, %log2e : f32
-          %_mx = arith.maxnumf %_x2, %_y2 : f32
+        %f:4 = frag.map (%_x = %ma : !V, %_y = %mb0 : !V, %_lx = %la : !V, %_ly = %lb0 : !V) at (%_r) -> !V, !V, !V, !V {
+          %_mx = arith.maxnumf %_x, %_y : f32
           %_e = arith.cmpf oeq, %_mx, %ninf : f32
           %_ref = arith.select %_e, %zero, %_mx : f32
-          %_dx = arith.subf %_x2, %_ref : f32
-          %_wx = math.exp2 %_dx : f32
-          %_dy = arith.subf %_y2, %_ref : f32
-          %_wy = math.exp2 %_dy : f32
-          %_sum = arith.addf %_wx, %_wy : f32
-          %_no = arith.cmpf oeq, %_sum, %zero : f32
-          %_rc = arith.divf %one, %_sum : f32
-          %_inv = arith.select %_no, %zero, %_rc : f32
-          %_fx = arith.mulf %_wx, %_inv : f32
-          %_fy = arith.mulf %_wy, %_inv : f32
-          %_lg = math.log2 %_sum : f32
-          %_l = arith.addf %_mx, %_lg : f32
-          %_ln = arith.mulf %_l, %ln2 : f32
-          %_lse = arith.select %_no, %ninf, %_ln : f32
-          frag.yield %_fx, %_fy, %_lse : f32, f32, f32
+          %_dx = arith.subf %_x, %_ref : f32
+          %_cx = arith.mulf %_dx, %c : f32
+          %_wx = math.exp2 %_cx : f32
+          %_dy = arith.subf %_y, %_ref : f32
+          %_cy = arith.mulf %_dy, %c : f32
+          %_wy = math.exp2 %_cy : f32
+          %_sy = arith.mulf %_ly, %_wy : f32
+          %_sum = math.fma %_lx, %_wx, %_sy : f32
+          frag.yield %_wx, %_wy, %_mx, %_sum : f32, f32, f32, f32
         }
         %tc = frag.map (%_x = %ta : !T, %_y = %tb : !T, %_fx = %f#0 : !V, %_fy = %f#1 : !V) at (%_r, %_col) -> !T {
           %_yf = arith.mulf %_y, %_fy : f32
           %_z2 = math.fma %_x, %_fx, %_yf : f32
           frag.yield %_z2 : f32
         }
-        scf.yield %tc, %f#2 : !T, !V
+        scf.yield %tc, %f#2, %f#3 : !T, !V, !V
       }
-      %packed = frag.pack %m#0 : !T -> !Tb
+      %il:2 = frag.map (%_x = %state#2 : !V, %_m = %state#1 : !V) at (%_r) -> !V, !V {
+        %_e = arith.cmpf oeq, %_x, %zero : f32
+        %_rc = arith.divf %one, %_x : f32
+        %_inv = arith.select %_e, %zero, %_rc : f32
+        %_lg = math.log2 %_x : f32
+        %_a = math.fma %_m, %c, %_lg : f32
+        %_b = arith.mulf %_a, %ln2 : f32
+        %_ls = arith.select %_e, %ninf, %_b : f32
+        frag.yield %_inv, %_ls : f32, f32
+      }
+      %whole = frag.map (%_x = %state#0 : !T, %_y = %il#0 : !V) at (%_r, %_col) -> !T {
+        %_z2 = arith.mulf %_x, %_y : f32
+        frag.yield %_z2 : f32
+      }
+      %packed = frag.pack %whole : !T -> !Tb
       %obase = arith.muli %req64, %ob : i64
       %lbase = arith.muli %req64, %lb : i64
       %off:2 = frag.map () at (%_r) -> !Vl, !Vl {
@@ -813,7 +828,7 @@ module {
       frag.store %packed, %op, %off#0, %live : !Tb, !frag.ptr<bf16>, !Vl, !Vb
       %wanted = arith.cmpi ne, %lse64, %l0 : i64
       scf.if %wanted {
-        frag.store_vec %m#1, %lp, %off#1, %live : !V, !frag.ptr<f32>, !Vl, !Vb
+        frag.store_vec %il#1, %lp, %off#1, %live : !V, !frag.ptr<f32>, !Vl, !Vb
       }
     }
     frag.return

@@ -364,11 +364,11 @@ module {
         %next:14 = pipe.recv %wch : !Wch
         // A failed tile publishes nothing; an inert word has no live rows.
         scf.if %ok {
-          %tile, %row_lse = attn.finish %st#0, %st#1, %st#2, %c : !Ot, !R
           %split = arith.cmpi sge, %slot, %c0 : i32
           scf.if %split {
-            attn.store_partial %tile lse %row_lse, %rows, %plan slot %slot : !Ot lse !R, !rows
+            attn.store_partial %st#0, %st#1, %st#2 by %c in %rows, %plan slot %slot : !Ot, !R, !R in !rows
           } else {
+            %tile, %row_lse = attn.finish %st#0, %st#1, %st#2, %c : !Ot, !R
             attn.store %tile lse %row_lse, %rows to %o lse %lse : !Ot lse !R, !rows to !O lse !L
           }
         }
@@ -379,8 +379,10 @@ module {
   }
 
   // Merges the partials of split rows: one role, no channels.
-  attn.kernel @prefill_merge(%o: !O, %lse: !L, %plan: !attn.plan)
+  attn.kernel @prefill_merge(%scale: f32, %o: !O, %lse: !L, %plan: !attn.plan)
       attributes {block_map = #map, merge_of = @prefill, schedule = #schedule, target = "sm_90a"} {
+    %log2e = arith.constant 1.44269504 : f32
+    %c = arith.mulf %scale, %log2e : f32
     pipe.roles [#pipe.role<"all", warps = 8, replicas = 1, regs = 0>] {
       %c0 = arith.constant 0 : i32
       %c1 = arith.constant 1 : i32
@@ -394,14 +396,15 @@ module {
         %i:6 = attn.load_item %plan[%word] : i32, i32, i32, i32, i32, i32
         %q_begin, %q_len, %kv_begin, %kv_len = attn.request %plan[%i#0]
         %rows = attn.row_map request %i#0 head %i#1 row0 %i#2 rows %i#3 q_begin %q_begin q_len %q_len kv_len %kv_len pack 4 : !attn.rows<128>
-        %t0, %l0 = attn.load_partial %rows, %plan slot %i#4 : !attn.rows<128> -> !attn.tile<128x128xf32>, !attn.rowvec<128xf32>
+        %p0:3 = attn.load_partial %rows, %plan slot %i#4 : !attn.rows<128> -> !attn.tile<128x128xf32>, !attn.rowvec<128xf32>, !attn.rowvec<128xf32>
         %from = arith.addi %i#4, %c1 : i32
         %to = arith.addi %i#4, %i#5 : i32
-        %m:2 = scf.for %s = %from to %to step %c1 iter_args(%ta = %t0, %la = %l0) -> (!attn.tile<128x128xf32>, !attn.rowvec<128xf32>) : i32 {
-          %tb, %lb = attn.load_partial %rows, %plan slot %s : !attn.rows<128> -> !attn.tile<128x128xf32>, !attn.rowvec<128xf32>
-          %tc, %lc = attn.merge_tile %ta, %la, %tb, %lb : !attn.tile<128x128xf32>, !attn.rowvec<128xf32>
-          scf.yield %tc, %lc : !attn.tile<128x128xf32>, !attn.rowvec<128xf32>
+        %r:3 = scf.for %s = %from to %to step %c1 iter_args(%ta = %p0#0, %ma = %p0#1, %la = %p0#2) -> (!attn.tile<128x128xf32>, !attn.rowvec<128xf32>, !attn.rowvec<128xf32>) : i32 {
+          %p:3 = attn.load_partial %rows, %plan slot %s : !attn.rows<128> -> !attn.tile<128x128xf32>, !attn.rowvec<128xf32>, !attn.rowvec<128xf32>
+          %x:3 = attn.merge_state (%ta, %ma, %la), (%p#0, %p#1, %p#2), %c : !attn.tile<128x128xf32>, !attn.rowvec<128xf32>
+          scf.yield %x#0, %x#1, %x#2 : !attn.tile<128x128xf32>, !attn.rowvec<128xf32>, !attn.rowvec<128xf32>
         }
+        %m:2 = attn.finish %r#0, %r#1, %r#2, %c : !attn.tile<128x128xf32>, !attn.rowvec<128xf32>
         attn.store %m#0 lse %m#1, %rows to %o lse %lse : !attn.tile<128x128xf32> lse !attn.rowvec<128xf32>, !attn.rows<128> to !O lse !L
         scf.yield %word : i32
       }

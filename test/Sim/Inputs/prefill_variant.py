@@ -52,7 +52,7 @@ def variant(text, dim, keys, groups, slots, ring, exact):
                   (str(dim // 64) if m[2] else ""), text, flags=re.M)
     out = []
     for line in text.split("\n"):
-        if re.search(r"kn %|acc !S|%aO pin|%aL|%O0 =|%On = frag.map|%Oz|%On :|frag.store %On", line):
+        if re.search(r"kn %|acc !S|%aO pin|%aL|%O0 =|%On = frag.map|%Oz|%On :|frag.store %st#0", line):
             line = line.replace("!AS", "!AO")
             line = line.replace("!S pin", "!Of pin") if "pin" in line else line.replace("!S", "!Of")
         line = line.replace("(!S, !R,", "(!Of, !R,").replace(": !S, !R,", ": !Of, !R,")

@@ -18,7 +18,7 @@ TEST_F(ParamLayoutTest, FixedPartIsTheAbiStruct) {
   ParamLayout layout(parse("attn.variant @v { }"));
   EXPECT_EQ(layout.offsetOf("q"), offsetof(attn_kernel_params, q));
   EXPECT_EQ(layout.offsetOf("plan"), offsetof(attn_kernel_params, plan));
-  EXPECT_EQ(layout.offsetOf("partial_lse"), 56u);
+  EXPECT_EQ(layout.offsetOf("partial_rows"), 56u);
   EXPECT_EQ(layout.offsetOf("q_strides.batch"), 64u);
   EXPECT_EQ(layout.offsetOf("k_strides.token"), 96u);
   EXPECT_EQ(layout.offsetOf("lse_strides.head"), 176u);

@@ -316,12 +316,12 @@ RunResult Compiled::run(const RunOptions &options) const {
 
   float nan = std::nanf("");
   std::vector<float> partialO(size_t(summary.slots) * tileQ * desc.dimV, nan);
-  std::vector<float> partialLse(size_t(summary.slots) * tileQ, nan);
+  std::vector<float> partialRows(size_t(summary.slots) * 2 * tileQ, nan);
   std::vector<char> params(paramsBytes);
   attn_kernel_params fixed = workload::fixedParams(w);
   fixed.plan = address(planBuffer.data());
   fixed.partial_o = address(partialO.data());
-  fixed.partial_lse = address(partialLse.data());
+  fixed.partial_rows = address(partialRows.data());
   std::memcpy(params.data(), &fixed, sizeof(fixed));
   size_t next = 0;
   for (uint32_t bits : w.paramBits)

@@ -204,7 +204,7 @@ TEST(Bundle, Header) {
   EXPECT_FAILS(openBytes(with(0, 'X')), ATTNRT_BAD_BUNDLE,
                "bundle does not begin with ATTNBNDL");
   EXPECT_FAILS(openBytes(with(8, 9)), ATTNRT_BAD_BUNDLE,
-               "bundle has abi version 9 but the runtime knows 2");
+               "bundle has abi version 9 but the runtime knows 3");
   EXPECT_FAILS(openBytes(with(13, 5)), ATTNRT_BAD_BUNDLE,
                "reserved byte 13 of the bundle is 5");
   EXPECT_FAILS(openBytes(with(50, 1)), ATTNRT_BAD_BUNDLE,

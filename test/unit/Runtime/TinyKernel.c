@@ -55,6 +55,13 @@ static void store(const Params *p, int32_t batch, Row row, const float *o,
         row.head) = lse;
 }
 
+static void finish(const Params *p, int32_t batch, Row row, float *o, float top,
+                   float sum) {
+  for (int c = 0; c < Dim; ++c)
+    o[c] = sum > 0 ? o[c] / sum : 0;
+  store(p, batch, row, o, sum > 0 ? top + logf(sum) : -INFINITY);
+}
+
 static void attention(const attn_work_item *item, const Params *p,
                       float *scores, int32_t pack) {
   const attn_request_record *r = request(p, item->request);
@@ -87,44 +94,41 @@ static void attention(const attn_work_item *item, const Params *p,
         o[c] = o[c] * keep + weight * value[c];
       top = next;
     }
-    for (int c = 0; c < Dim; ++c)
-      o[c] = sum > 0 ? o[c] / sum : 0;
-    float lse = sum > 0 ? top + logf(sum) : -INFINITY;
     if (item->slot < 0) {
-      store(p, item->request, row, o, lse);
+      finish(p, item->request, row, o, top, sum);
       continue;
     }
     float *partial = (float *)(uintptr_t)p->fixed.partial_o +
                      ((int64_t)item->slot * TileQ + i) * Dim;
     for (int c = 0; c < Dim; ++c)
       partial[c] = o[c];
-    ((float *)(uintptr_t)
-         p->fixed.partial_lse)[(int64_t)item->slot * TileQ + i] = lse;
+    float *rows = (float *)(uintptr_t)p->fixed.partial_rows +
+                  (int64_t)item->slot * 2 * TileQ;
+    rows[i] = top;
+    rows[TileQ + i] = sum;
   }
 }
 
 static void merge(const attn_merge_item *item, const Params *p, int32_t pack) {
-  const float *partialO = (const float *)(uintptr_t)p->fixed.partial_o;
-  const float *partialLse = (const float *)(uintptr_t)p->fixed.partial_lse;
   for (int32_t i = 0; i < item->rows; ++i) {
     float top = -INFINITY, sum = 0, o[Dim] = {0};
     for (int32_t s = 0; s < item->count; ++s) {
-      float lse = partialLse[(int64_t)(item->first_slot + s) * TileQ + i];
-      top = lse > top ? lse : top;
-    }
-    for (int32_t s = 0; s < item->count; ++s) {
-      int64_t slot = (int64_t)(item->first_slot + s) * TileQ + i;
-      if (partialLse[slot] == -INFINITY)
+      int64_t slot = item->first_slot + s;
+      const float *partial = (const float *)(uintptr_t)p->fixed.partial_o +
+                             (slot * TileQ + i) * Dim;
+      const float *rows =
+          (const float *)(uintptr_t)p->fixed.partial_rows + slot * 2 * TileQ;
+      if (rows[TileQ + i] == 0)
         continue;
-      float weight = expf(partialLse[slot] - top);
-      sum += weight;
+      float next = rows[i] > top ? rows[i] : top;
+      float keep = expf(top - next), weight = expf(rows[i] - next);
+      sum = sum * keep + weight * rows[TileQ + i];
       for (int c = 0; c < Dim; ++c)
-        o[c] += weight * partialO[slot * Dim + c];
+        o[c] = o[c] * keep + weight * partial[c];
+      top = next;
     }
-    for (int c = 0; c < Dim; ++c)
-      o[c] = sum > 0 ? o[c] / sum : 0;
-    store(p, item->request, rowOf(item->row0 + i, item->head, pack), o,
-          sum > 0 ? top + logf(sum) : -INFINITY);
+    finish(p, item->request, rowOf(item->row0 + i, item->head, pack), o, top,
+           sum);
   }
 }
 

@@ -135,8 +135,8 @@ TEST_F(ErrorsTest, PartialsWithoutABuffer) {
                          "!attn.rows<2> -> !T"),
             "attn.load_partial: slot 0 has no buffer");
   EXPECT_EQ(run(rows() + "  %u = attn.state_init : !T\n"
-                         "  attn.store_partial %u, %rows, %plan slot %c1 : !T, "
-                         "!attn.rows<2>"),
+                         "  attn.store_partial %u in %rows, %plan slot %c1 : "
+                         "!T in !attn.rows<2>"),
             "attn.store_partial: slot 1 has no buffer");
 }
 

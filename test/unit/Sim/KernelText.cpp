@@ -214,9 +214,8 @@ $HOOKS$
   if (s.softmax) {
     std::string parts =
         "%" + result + "#0, %" + result + "#1, %" + result + "#2";
-    t += "      %f:2 = attn.finish " + parts + ", %c : !Ot, !R\n";
-    t += "      attn.store_partial %f#0 lse %f#1, %rows, %plan slot %slot : "
-         "!Ot lse !R, !rows\n";
+    t += "      attn.store_partial " + parts +
+         " by %c in %rows, %plan slot %slot : !Ot, !R, !R in !rows\n";
     t += "    } else {\n";
     if (s.sink) {
       t += "      %z = attn.apply_sink %rows : !rows -> !R\n";
@@ -229,7 +228,7 @@ $HOOKS$
          "!rows to !O lse !LSE\n";
   } else {
     t += "      attn.store_partial %" + result +
-         ", %rows, %plan slot %slot : !Ot, !rows\n";
+         " in %rows, %plan slot %slot : !Ot in !rows\n";
     t += "    } else {\n";
     t += "      attn.store %" + result + ", %rows to %o : !Ot, !rows to !O\n";
   }
@@ -237,8 +236,10 @@ $HOOKS$
   }
   attn.return
 }
-attn.kernel @k_merge(%o: !O, $LSEARG$%plan: !attn.plan) attributes {schedule = #sched, merge_of = @k} {
+attn.kernel @k_merge(%scale: f32, %o: !O, $LSEARG$%plan: !attn.plan) attributes {schedule = #sched, merge_of = @k} {
   $MERGEVARIANT$
+  %log2e = arith.constant 1.44269502 : f32
+  $CDEF$
   attn.for_merge %plan (%req, %head, %row0, %nrows, %first, %count) {
     %qb, %ql, %kb, %kl = attn.request %plan[%req]
     %rows = attn.row_map request %req head %head row0 %row0 rows %nrows q_begin %qb q_len %ql kv_len %kl pack $PACK$ : !rows
@@ -248,21 +249,23 @@ attn.kernel @k_merge(%o: !O, $LSEARG$%plan: !attn.plan) attributes {schedule = #
 )";
   if (s.softmax) {
     t += R"(
-    %p0:2 = attn.load_partial %rows, %plan slot %first : !rows -> !Ot, !R
-    %r:2 = scf.for %s = %second to %end step %c1 iter_args(%O = %p0#0, %L = %p0#1) -> (!Ot, !R) : i32 {
-      %p:2 = attn.load_partial %rows, %plan slot %s : !rows -> !Ot, !R
-      %x:2 = attn.merge_tile %O, %L, %p#0, %p#1 : !Ot, !R
-      scf.yield %x#0, %x#1 : !Ot, !R
+    %p0:3 = attn.load_partial %rows, %plan slot %first : !rows -> !Ot, !R, !R
+    %r:3 = scf.for %s = %second to %end step %c1 iter_args(%O = %p0#0, %m = %p0#1, %l = %p0#2) -> (!Ot, !R, !R) : i32 {
+      %p:3 = attn.load_partial %rows, %plan slot %s : !rows -> !Ot, !R, !R
+      %x:3 = attn.merge_state (%O, %m, %l), (%p#0, %p#1, %p#2), %c : !Ot, !R
+      scf.yield %x#0, %x#1, %x#2 : !Ot, !R, !R
     }
 )";
-    std::string from = "%r";
+    std::string sink;
     if (s.sink) {
       t += "    %z = attn.apply_sink %rows : !rows -> !R\n";
-      t += "    %y:2 = attn.merge_sink %r#0, %r#1, %z : !Ot, !R\n";
-      from = "%y";
+      sink = " sink %z : !Ot, !R sink !R\n";
+    } else {
+      sink = " : !Ot, !R\n";
     }
-    t += "    attn.store " + from + "#0 lse " + from +
-         "#1, %rows to %o lse %lse : !Ot lse !R, !rows to !O lse !LSE\n";
+    t += "    %f:2 = attn.finish %r#0, %r#1, %r#2, %c" + sink;
+    t += "    attn.store %f#0 lse %f#1, %rows to %o lse %lse : !Ot lse !R, "
+         "!rows to !O lse !LSE\n";
   } else {
     t += R"(
     %p0 = attn.load_partial %rows, %plan slot %first : !rows -> !Ot
@@ -441,7 +444,7 @@ oracle::Comparison SimFixture::run(mlir::ModuleOp module,
   Bytes params(layout.totalBytes());
   std::vector<float> partialO(size_t(capacity.slots) * shape.tileQ *
                               shape.dimV);
-  std::vector<float> partialLse(size_t(capacity.slots) * shape.tileQ);
+  std::vector<float> partialRows(size_t(capacity.slots) * 2 * shape.tileQ);
   attn_kernel_params fixed{};
   fixed.q = reinterpret_cast<uint64_t>(q.bytes.data());
   fixed.k = reinterpret_cast<uint64_t>(k.bytes.data());
@@ -450,7 +453,7 @@ oracle::Comparison SimFixture::run(mlir::ModuleOp module,
   fixed.lse = shape.softmax ? reinterpret_cast<uint64_t>(lse.bytes.data()) : 0;
   fixed.plan = reinterpret_cast<uint64_t>(planBytes.data());
   fixed.partial_o = reinterpret_cast<uint64_t>(partialO.data());
-  fixed.partial_lse = reinterpret_cast<uint64_t>(partialLse.data());
+  fixed.partial_rows = reinterpret_cast<uint64_t>(partialRows.data());
   fixed.q_strides = q.strides();
   fixed.k_strides = k.strides();
   fixed.v_strides = v.strides();

@@ -119,26 +119,47 @@ TEST(TilesTest, FinishWithAndWithoutSink) {
 }
 
 TEST(TilesTest, MergeHasAUnit) {
-  Tile a(2, 1), b(2, 1), out(2, 1);
-  RowVec la(2), lb(2), lse(2);
-  a.data = {10, 0};
-  la.data = {1, negInf};
-  lb.data = {negInf, negInf};
-  mergeTile(a, la, b, lb, out, lse);
-  EXPECT_EQ(out.data, (std::vector<float>{10, 0}));
-  EXPECT_EQ(lse.data, (std::vector<float>{1, negInf}));
-  b.data = {20, 4};
-  lb.data = {1, 2};
-  mergeTile(a, la, b, lb, out, lse);
-  EXPECT_NEAR(out.data[0], 15, 1e-5);
-  EXPECT_NEAR(lse.data[0], 1 + std::log(2.0), 1e-6);
-  EXPECT_EQ(out.data[1], 4);
-  EXPECT_EQ(lse.data[1], 2);
-  RowVec sink(2);
-  sink.data = {1, 7};
-  mergeSink(a, la, sink, out, lse);
-  EXPECT_NEAR(out.data[0], 5, 1e-5);
-  EXPECT_NEAR(lse.data[0], 1 + std::log(2.0), 1e-6);
-  EXPECT_EQ(out.data[1], 0);
-  EXPECT_EQ(lse.data[1], 7);
+  Tile a(3, 1), b(3, 1), o(3, 1);
+  RowVec ma(3), la(3), mb(3, negInf), lb(3, 0), m(3), l(3);
+  a.data = {10, 0, 6};
+  ma.data = {1, negInf, 0};
+  la.data = {2, 0, NAN};
+  mergeState({a, ma, la}, {b, mb, lb}, 1.0f, o, m, l);
+  EXPECT_EQ(o.data, a.data);
+  EXPECT_EQ(m.data, ma.data);
+  EXPECT_EQ(l.data[0], 2);
+  EXPECT_EQ(l.data[1], 0);
+  EXPECT_TRUE(std::isnan(l.data[2])); // a NaN stays beside the unit
+  mergeState({b, mb, lb}, {a, ma, la}, 1.0f, o, m, l);
+  EXPECT_EQ(o.data, a.data);
+  EXPECT_EQ(m.data, ma.data);
+}
+
+TEST(TilesTest, MergedStatesWeighTheirSums) {
+  // References 1 and 3 of base 2, equal ones, and low ones that differ.
+  Tile a(3, 1), b(3, 1), o(3, 1);
+  RowVec ma(3), la(3), mb(3), lb(3), m(3), l(3);
+  a.data = {8, 3, 5};
+  b.data = {1, 4, 7};
+  ma.data = {1, -1e38f, -1e38f};
+  mb.data = {3, -1e38f, std::nextafter(-1e38f, negInf)};
+  la.data = {4, 3, 3};
+  lb.data = {1, 1, 1};
+  mergeState({a, ma, la}, {b, mb, lb}, 1.0f, o, m, l);
+  EXPECT_EQ(m.data, (std::vector<float>{3, -1e38f, -1e38f}));
+  EXPECT_EQ(l.data, (std::vector<float>{2, 4, 3}));
+  EXPECT_EQ(o.data, (std::vector<float>{3, 7, 5}));
+}
+
+TEST(TilesTest, MergedReferencesAreWhatExponentialsSubtracted) {
+  // c m is rounded to multiples of 1/4: two keys weigh in two parts what they do in one.
+  float c = 1.44269504f, low = 2e6f, high = 2000001.125f;
+  Tile s(1, 2), p(1, 2), o(1, 1);
+  RowVec ma(1, low), mb(1, high), one(1, 1.0f), m(1), l(1);
+  s.data = {low, high};
+  expTile(s, mb, c, false, p);
+  float weight = p.data[0];
+  EXPECT_GT(std::fabs(weight / std::exp2(c * (low - high)) - 1), 0.01);
+  mergeState({o, ma, one}, {o, mb, one}, c, o, m, l);
+  EXPECT_FLOAT_EQ(l.data[0], 1 + weight);
 }

@@ -151,24 +151,46 @@ LogicalResult StoreOp::verify() {
                   getRows().getType());
 }
 
+/// A state, or its parts: a tile, with softmax two row vectors too.
+static LogicalResult verifyParts(Operation *op, TypeRange types,
+                                 StringRef verb) {
+  bool whole = types.size() == 1 && !isa<RowVecType>(types[0]);
+  bool parts = types.size() == 3 && isa<TileType>(types[0]) &&
+               isa<RowVecType>(types[1]) && types[1] == types[2];
+  if (!whole && !parts)
+    return op->emitOpError()
+           << verb << " a state, a tile, or a tile and two row vectors";
+  if (parts)
+    return sameRows(op, "tile", cast<TileType>(types[0]), "row vector",
+                    cast<RowVecType>(types[1]));
+  return success();
+}
+
 /// Split partials are f32 whatever the output holds.
-static LogicalResult verifyPartial(Operation *op, TileType tile, Value lse,
+static LogicalResult verifyPartial(Operation *op, TileType tile,
                                    RowsType rows) {
   CHECK(isF32(op, "partial tile", tile.getElement()));
-  CHECK(sameRows(op, "tile", tile, "row map", rows));
-  if (!lse)
-    return success();
-  return sameRows(op, "lse", cast<RowVecType>(lse.getType()), "row map", rows);
+  return sameRows(op, "tile", tile, "row map", rows);
 }
 
 LogicalResult StorePartialOp::verify() {
-  return verifyPartial(*this, getTile().getType(), getRowLse(),
-                       getRows().getType());
+  TypeRange types = getParts().getTypes();
+  CHECK(verifyParts(*this, types, "stores"));
+  auto state = dyn_cast<StateType>(types[0]);
+  bool softmax =
+      state ? state.getNormaliser() == Normaliser::Softmax : types.size() == 3;
+  if (softmax != bool(getC()))
+    return emitOpError("has ") << types.size() << " parts "
+                               << (softmax ? "with a maximum but no factor"
+                                           : "without a maximum but a factor");
+  if (state)
+    return sameRows(*this, "state", state, "row map", getRows().getType());
+  return verifyPartial(*this, cast<TileType>(types[0]), getRows().getType());
 }
 
 LogicalResult LoadPartialOp::verify() {
-  return verifyPartial(*this, getTile().getType(), getRowLse(),
-                       getRows().getType());
+  CHECK(verifyParts(*this, getResultTypes(), "gives"));
+  return verifyPartial(*this, getO().getType(), getRows().getType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,16 +257,7 @@ LogicalResult TransformKeysOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult StateInitOp::verify() {
-  TypeRange types = getResultTypes();
-  bool whole = types.size() == 1 && !isa<RowVecType>(types[0]);
-  bool parts = types.size() == 3 && isa<TileType>(types[0]) &&
-               isa<RowVecType>(types[1]) && types[1] == types[2];
-  if (!whole && !parts)
-    return emitOpError("gives a state, a tile, or a tile and two row vectors");
-  if (parts)
-    return sameRows(*this, "tile", cast<TileType>(types[0]), "row vector",
-                    cast<RowVecType>(types[1]));
-  return success();
+  return verifyParts(*this, getResultTypes(), "gives");
 }
 
 LogicalResult StateStepOp::verify() {
@@ -318,14 +331,9 @@ LogicalResult FinishOp::verify() {
                   getM().getType());
 }
 
-LogicalResult MergeTileOp::verify() {
-  return sameRows(*this, "tile", getA().getType(), "row vector",
-                  getLseA().getType());
-}
-
-LogicalResult MergeSinkOp::verify() {
-  return sameRows(*this, "tile", getA().getType(), "row vector",
-                  getLseA().getType());
+LogicalResult MergeStateOp::verify() {
+  return sameRows(*this, "tile", getOA().getType(), "row vector",
+                  getMA().getType());
 }
 
 //===----------------------------------------------------------------------===//

@@ -195,6 +195,11 @@ LogicalResult Expander::expandOp(Operation *op) {
     expandFinish(finish);
     return success();
   }
+  if (auto partial = dyn_cast<StorePartialOp>(op)) {
+    if (isState(partial.getParts()[0]))
+      partial.getPartsMutable().assign(parts.lookup(partial.getParts()[0]));
+    return success();
+  }
   for (Value result : op->getResults())
     if (isState(result))
       return op->emitOpError() << "makes a state that attn-expand-softmax "

@@ -2,10 +2,10 @@
 //
 // One group of partials a turn, in split order:
 //
-//   attn.kernel @prefill_merge(%o, %lse, %plan) merge_of @prefill {
+//   attn.kernel @prefill_merge(%scale, %o, %lse, %plan) merge_of @prefill {
 //     for_merge %plan (%req, %head, %row0, %nrows, %first, %count) {
-//       load_partial first; scf.for the rest { load_partial; merge_tile }
-//       [merge_sink] [output hook] store } }
+//       load_partial first; scf.for the rest { load_partial; merge_state }
+//       finish [sink] [output hook] store } }
 //
 // Invariant: the order of the merge is the plan's, so the result does not
 // depend on who computed the partials; sink and output hook are applied exactly
@@ -20,64 +20,52 @@ using namespace attn;
 
 namespace {
 
-/// A finished tile; `lse` is null without normaliser.
-struct Finished {
-  Value tile, lse;
-};
+/// O, then m and l with softmax.
+using Parts = SmallVector<Value, 3>;
 
 class MergeWriter {
 public:
+  /// `factor` is null without normaliser.
   MergeWriter(OpBuilder &builder, Location loc, const TileShape &shape,
-              Value plan, Value rows)
-      : builder(builder), loc(loc), shape(shape), plan(plan), rows(rows) {}
+              Value plan, Value rows, Value factor)
+      : builder(builder), loc(loc), shape(shape), plan(plan), rows(rows),
+        factor(factor) {}
 
-  Finished load(Value slot) {
+  Parts load(Value slot) {
     SmallVector<Type> types{shape.outputTile()};
-    if (shape.isSoftmax())
-      types.push_back(shape.rowVec());
-    auto op = LoadPartialOp::create(builder, loc, types, rows, plan, slot);
-    return {op.getTile(), op.getRowLse()};
+    if (factor)
+      types.append(2, shape.rowVec());
+    return Parts(LoadPartialOp::create(builder, loc, types, rows, plan, slot)
+                     ->getResults());
   }
 
-  Finished merge(Finished a, Finished b) {
-    if (!shape.isSoftmax())
-      return {AddTileOp::create(builder, loc, a.tile.getType(), a.tile, b.tile),
-              Value()};
-    auto op =
-        MergeTileOp::create(builder, loc, a.tile.getType(), a.lse.getType(),
-                            a.tile, a.lse, b.tile, b.lse);
-    return {op.getTile(), op.getRowLse()};
+  Parts merge(ValueRange a, ValueRange b) {
+    if (!factor)
+      return {AddTileOp::create(builder, loc, a[0].getType(), a[0], b[0])};
+    return Parts(MergeStateOp::create(builder, loc, a.getTypes(), a[0], a[1],
+                                      a[2], b[0], b[1], b[2], factor)
+                     ->getResults());
   }
 
   /// Slots [first, first + count) in ascending order; count is at least 1.
-  Finished mergeAll(Value first, Value count) {
+  Parts mergeAll(Value first, Value count) {
     Value one = arith::ConstantIntOp::create(builder, loc, 1, 32);
-    Finished start = load(first);
+    Parts start = load(first);
     Value second = arith::AddIOp::create(builder, loc, first, one);
     Value end = arith::AddIOp::create(builder, loc, first, count);
-    SmallVector<Value> carried{start.tile};
-    if (start.lse)
-      carried.push_back(start.lse);
-    auto loop = scf::ForOp::create(builder, loc, second, end, one, carried);
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointToStart(loop.getBody());
-      auto args = loop.getRegionIterArgs();
-      Finished old{args[0], start.lse ? Value(args[1]) : Value()};
-      Finished next = merge(old, load(loop.getInductionVar()));
-      SmallVector<Value> yielded{next.tile};
-      if (next.lse)
-        yielded.push_back(next.lse);
-      scf::YieldOp::create(builder, loc, yielded);
-    }
-    return {loop.getResult(0), start.lse ? Value(loop.getResult(1)) : Value()};
+    auto loop = scf::ForOp::create(builder, loc, second, end, one, start);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Parts next = merge(loop.getRegionIterArgs(), load(loop.getInductionVar()));
+    scf::YieldOp::create(builder, loc, next);
+    return Parts(loop.getResults());
   }
 
 private:
   OpBuilder &builder;
   Location loc;
   const TileShape &shape;
-  Value plan, rows;
+  Value plan, rows, factor;
 };
 
 } // namespace
@@ -109,12 +97,16 @@ LogicalResult attn::createMergeKernel(KernelOp kernel, const TileShape &shape,
       FlatSymbolRefAttr::get(builder.getContext(), kernel.getSymName()));
   Block &entry = merge.getBody().empty() ? merge.getBody().emplaceBlock()
                                          : merge.getBody().front();
+  Value scale = entry.addArgument(builder.getF32Type(), loc);
   Value output = entry.addArgument(shape.output, loc);
   Value lse = shape.lse ? entry.addArgument(shape.lse, loc) : Value();
   Value plan = entry.addArgument(PlanType::get(builder.getContext()), loc);
 
   builder.setInsertionPointToEnd(&entry);
   cloneLateHooks(builder, shape.variant);
+  Value factor;
+  if (shape.isSoftmax())
+    factor = exponentFactor(builder, loc, shape, scale);
   auto work = ForMergeOp::create(builder, loc, plan);
   ReturnOp::create(builder, loc);
   Region &body = work.getBody();
@@ -131,17 +123,20 @@ LogicalResult attn::createMergeKernel(KernelOp kernel, const TileShape &shape,
   auto fields = block->getArguments();
   RequestOp request;
   RowMapOp rows = createRowMap(builder, loc, shape, plan, fields, request);
-  Finished result = MergeWriter(builder, loc, shape, plan, rows)
-                        .mergeAll(/*first=*/fields[4], /*count=*/fields[5]);
-  if (shape.hasHook(HookKind::Sink)) {
-    Value sink = ApplySinkOp::create(builder, loc, shape.rowVec(), rows);
-    auto op = MergeSinkOp::create(builder, loc, result.tile.getType(),
-                                  result.lse.getType(), result.tile, result.lse,
-                                  sink);
-    result = {op.getTile(), op.getRowLse()};
+  Parts state = MergeWriter(builder, loc, shape, plan, rows, factor)
+                    .mergeAll(/*first=*/fields[4], /*count=*/fields[5]);
+  Value tile = state[0], rowLse;
+  if (factor) {
+    Value sink;
+    if (shape.hasHook(HookKind::Sink))
+      sink = ApplySinkOp::create(builder, loc, shape.rowVec(), rows);
+    auto finish = FinishOp::create(builder, loc, tile.getType(), shape.rowVec(),
+                                   tile, state[1], state[2], factor, sink);
+    tile = finish.getTile();
+    rowLse = finish.getRowLse();
   }
-  Value tile = applyOutputHook(builder, loc, shape, result.tile, rows);
-  StoreOp::create(builder, loc, tile, lse ? result.lse : Value(), rows, output,
+  tile = applyOutputHook(builder, loc, shape, tile, rows);
+  StoreOp::create(builder, loc, tile, lse ? rowLse : Value(), rows, output,
                   lse);
   symbols.insert(merge);
   return success();

@@ -3,14 +3,13 @@
 // An item that owns a slot stores a partial instead of the result:
 //
 //   %z = apply_sink                    if slot >= 0 {
-//   %f:2 = state_finish %st sink %z      %f:2 = state_finish %st
-//   store %f#0 lse %f#1          ->      store_partial %f#0 lse %f#1 slot
-//                                      } else {
+//   %f:2 = state_finish %st sink %z      store_partial %st slot
+//   store %f#0 lse %f#1          ->    } else {
 //                                        (as before)
 //                                      }
 //
-// Invariant afterwards: a partial holds neither the sink logit nor the output
-// hook; the merge kernel applies both once, to the merged row.
+// Invariant afterwards: a partial is the state as the loops left it, with neither the
+// sink logit nor the output hook; the merge kernel finishes the merged row, once.
 //
 //===----------------------------------------------------------------------===//
 
@@ -57,11 +56,11 @@ LogicalResult split(StoreOp store, ForWorkOp work) {
   auto branch = scf::IfOp::create(builder, loc, isSplit, /*withElse=*/true);
 
   OpBuilder then = branch.getThenBodyBuilder();
-  auto partial =
-      StateFinishOp::create(then, finish.getLoc(), finish->getResultTypes(),
-                            finish.getState(), finish.getC(), /*sink=*/Value());
-  StorePartialOp::create(then, loc, partial.getTile(), partial.getRowLse(),
-                         store.getRows(), work.getPlan(), slot);
+  bool softmax =
+      finish.getState().getType().getNormaliser() == Normaliser::Softmax;
+  StorePartialOp::create(then, loc, ValueRange{finish.getState()},
+                         softmax ? finish.getC() : Value(), store.getRows(),
+                         work.getPlan(), slot);
 
   Operation *end = branch.elseBlock()->getTerminator();
   for (Operation *op : direct)

@@ -51,6 +51,15 @@ Value attn::applyOutputHook(OpBuilder &builder, Location loc,
                                  tile, rows);
 }
 
+Value attn::exponentFactor(OpBuilder &builder, Location loc,
+                           const TileShape &shape, Value scale) {
+  FloatAttr attr = builder.getF32FloatAttr(log2e);
+  Value base = arith::ConstantOp::create(builder, loc, attr);
+  if (!shape.schedule.getFoldScale())
+    return base;
+  return arith::MulFOp::create(builder, loc, scale, base);
+}
+
 namespace {
 
 /// Writes the body of one kernel.
@@ -65,7 +74,6 @@ private:
   Value constant(int32_t value) {
     return arith::ConstantIntOp::create(builder, loc, value, 32);
   }
-  Value exponentFactor();
   Value loadKV(Value tensor, TileType type, HookKind hook);
   Value loop(Value query, SegmentsOp segments, Value init);
 
@@ -82,16 +90,6 @@ private:
 };
 
 } // namespace
-
-/// With fold_scale the scores stay raw products and the scale is a factor of
-/// the exponent; otherwise apply_score multiplies and only the base changes.
-Value Tiler::exponentFactor() {
-  FloatAttr attr = builder.getF32FloatAttr(log2e);
-  Value base = arith::ConstantOp::create(builder, loc, attr);
-  if (!shape.schedule.getFoldScale())
-    return base;
-  return arith::MulFOp::create(builder, loc, attention.getScale(), base);
-}
 
 Value Tiler::loadKV(Value tensor, TileType type, HookKind hook) {
   Value tile = LoadKVOp::create(builder, loc, type, tensor, requestId, kvHead,
@@ -142,7 +140,7 @@ void Tiler::run() {
   Value lse = shape.lse ? entry.addArgument(shape.lse, loc) : Value();
   Value plan = entry.addArgument(PlanType::get(context), loc);
 
-  factor = exponentFactor();
+  factor = exponentFactor(builder, loc, shape, attention.getScale());
   auto work = ForWorkOp::create(builder, loc, plan);
   Region &body = work.getBody();
   Block *block = body.empty() ? &body.emplaceBlock() : &body.front();
@@ -168,8 +166,9 @@ void Tiler::run() {
 
   SmallVector<Type> bounds(shape.blockMap.getClasses().size() + 1,
                            builder.getI32Type());
-  auto segments = SegmentsOp::create(builder, loc, bounds, rows, kv0, kv1, fields[7],
-                                     shape.blockMap, shape.schedule.getTileK());
+  auto segments =
+      SegmentsOp::create(builder, loc, bounds, rows, kv0, kv1, fields[7],
+                         shape.blockMap, shape.schedule.getTileK());
   Value query = LoadQueryOp::create(builder, loc, shape.queryTile(),
                                     attention.getQuery(), rows);
   if (shape.hasHook(HookKind::Query))
@@ -188,7 +187,6 @@ void Tiler::run() {
   auto finish =
       StateFinishOp::create(builder, loc, finished, state, factor, sink);
   Value tile = applyOutputHook(builder, loc, shape, finish.getTile(), rows);
-  // A kernel that returns no LSE still keeps it for its partials.
   StoreOp::create(builder, loc, tile, lse ? finish.getRowLse() : Value(), rows,
                   output, lse);
 

@@ -77,6 +77,13 @@ RowMapOp createRowMap(mlir::OpBuilder &builder, mlir::Location loc,
                       const TileShape &shape, mlir::Value plan,
                       mlir::Block::BlockArgListType fields, RequestOp &request);
 
+/// The factor of exponents in base 2.  With fold_scale the scores stay raw products
+/// and the scale is part of it; otherwise apply_score multiplies and only the base
+/// changes.  A kernel's partials are of its factor, so that its merge kernel takes the
+/// same one.
+mlir::Value exponentFactor(mlir::OpBuilder &builder, mlir::Location loc,
+                           const TileShape &shape, mlir::Value scale);
+
 /// `transform_rows` for the output hook, if there is one.
 mlir::Value applyOutputHook(mlir::OpBuilder &builder, mlir::Location loc,
                             const TileShape &shape, mlir::Value tile,

@@ -119,9 +119,8 @@ def pipe(o):
         t.edit(r"%r3#", "%r2#")
     if o["sink"]:
         t.edit(r"( *)(%tile, %row_lse = attn.finish .*)",
-               r"\1%split = arith.cmpi sge, %slot, %c0 : i32\n\1%sk = attn.apply_sink %rows : !rows -> !R\n\1\2", 1)
+               r"\1%sk = attn.apply_sink %rows : !rows -> !R\n\1\2", 1)
         t.edit(r"(attn.finish .*), %c : !Ot, !R", r"\1, %c sink %sk : !Ot, !R sink !R", 1)
-        t.edit(r"(\n *%tile, %row_lse.*)\n.*%split = .*", r"\1", 1)
     return t.text
 
 

@@ -89,7 +89,7 @@ attn.kernel @exact(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %lse: !L, %plan:
 // CHECK-NEXT:      %[[P:.*]] = attn.pack %[[S]]
 // CHECK-NEXT:      %[[N:.*]] = attn.pv %[[P]], %{{.*}}, %[[O]]
 // CHECK-NEXT:      attn.yield %[[N]]
-// CHECK:         attn.store_partial %[[O1]], 
+// CHECK:         attn.store_partial %[[O1]] in
 // CHECK:         attn.store %[[O1]], 
 attn.kernel @weights(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.plan) attributes {schedule = #sched} {
   %c = arith.constant 1.44269502 : f32
@@ -110,8 +110,7 @@ attn.kernel @weights(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %plan: !attn.p
     }
     %split = arith.cmpi sge, %slot, %b0 : i32
     scf.if %split {
-      %t = attn.state_finish %st, %c : !attn.state<64x64, none> -> !t
-      attn.store_partial %t, %rows, %plan slot %slot : !t, !attn.rows<64>
+      attn.store_partial %st in %rows, %plan slot %slot : !attn.state<64x64, none> in !attn.rows<64>
     } else {
       %t = attn.state_finish %st, %c : !attn.state<64x64, none> -> !t
       attn.store %t, %rows to %o : !t, !attn.rows<64> to !O

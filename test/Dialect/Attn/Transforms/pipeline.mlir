@@ -52,7 +52,9 @@ attn.variant @sigmoid normaliser(none) {
 // CHECK-LABEL: attn.kernel @causal_gpu(
 // CHECK:         attn.for_kv partial descending tile_k 48
 // CHECK:         attn.for_kv full descending tile_k 48
-// CHECK:         attn.finish
+// A partial is what the loops leave.
+// CHECK:         attn.store_partial %[[ST:.*]]#0, %[[ST]]#1, %[[ST]]#2 by %
+// CHECK:         attn.finish %[[ST]]#0, %[[ST]]#1, %[[ST]]#2,
 // CHECK-LABEL: attn.kernel @causal_gpu_merge(
 attn.kernel @causal_gpu(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"} {
   %o, %lse = attn.attention %q, %k, %v, %scale variant(@causal) : (!Q, !K, !V) -> (!O, !L)
@@ -63,7 +65,7 @@ attn.kernel @causal_gpu(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target 
 // CHECK:         attn.param "window" : i32
 // CHECK-COUNT-3: attn.for_kv
 // CHECK-LABEL: attn.kernel @capped_gpu_merge(
-// CHECK:         attn.merge_sink
+// CHECK:         attn.finish {{.*}} sink
 attn.kernel @capped_gpu(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "sm_80"} {
   %o, %lse = attn.attention %q, %k, %v, %scale variant(@capped) : (!Q, !K, !V) -> (!O, !L)
   attn.return %o, %lse : !O, !L

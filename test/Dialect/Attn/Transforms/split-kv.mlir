@@ -22,8 +22,7 @@
 // CHECK:           %[[ZERO:.*]] = arith.constant 0 : i32
 // CHECK:           %[[SPLIT:.*]] = arith.cmpi sge, %[[SLOT]], %[[ZERO]] : i32
 // CHECK:           scf.if %[[SPLIT]] {
-// CHECK-NEXT:        %[[T:.*]], %[[R:.*]] = attn.state_finish %[[ST]], %{{[^ ]*}} :
-// CHECK-NEXT:        attn.store_partial %[[T]] lse %[[R]], %[[ROWS]], %[[PLAN]] slot %[[SLOT]]
+// CHECK-NEXT:        attn.store_partial %[[ST]] by %{{[^ ]*}} in %[[ROWS]], %[[PLAN]] slot %[[SLOT]]
 // CHECK-NEXT:      } else {
 // CHECK-NEXT:        %[[Z:.*]] = attn.apply_sink %[[ROWS]]
 // CHECK-NEXT:        %[[T:.*]], %[[R:.*]] = attn.state_finish %[[ST]], %{{[^ ]*}} sink %[[Z]]

@@ -39,22 +39,26 @@
 // The merge kernel: the first partial, then the rest in slot order.
 
 // CHECK-LABEL: attn.kernel @packed_merge(
-// CHECK-SAME:    %[[O:.*]]: !attn.tensor<output, {{[^:]*}}>, %[[LSE:.*]]: !attn.tensor<lse, {{[^:]*}}>, %[[PLAN:.*]]: !attn.plan)
+// CHECK-SAME:    %[[SCALE:.*]]: f32, %[[O:.*]]: !attn.tensor<output, {{[^:]*}}>, %[[LSE:.*]]: !attn.tensor<lse, {{[^:]*}}>, %[[PLAN:.*]]: !attn.plan)
 // CHECK-SAME:    merge_of = @packed
 // The variant stays for its parameters; its hooks act before the merge.
 // CHECK:         attn.variant @causal
 // CHECK-NOT:     attn.hook
+// The factor of the kernel's exponents.
+// CHECK:         %[[LOG2E:.*]] = arith.constant 1.44269502 : f32
+// CHECK:         %[[C:.*]] = arith.mulf %[[SCALE]], %[[LOG2E]]
 // CHECK:         attn.for_merge %[[PLAN]] (%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[FIRST:.*]], %[[COUNT:.*]]) {
 // CHECK:           %[[ROWS:.*]] = attn.row_map
 // CHECK:           %[[ONE:.*]] = arith.constant 1 : i32
-// CHECK:           %[[O0:.*]], %[[L0:.*]] = attn.load_partial %[[ROWS]], %[[PLAN]] slot %[[FIRST]]
+// CHECK:           %[[P0:.*]]:3 = attn.load_partial %[[ROWS]], %[[PLAN]] slot %[[FIRST]]
 // CHECK:           %[[SECOND:.*]] = arith.addi %[[FIRST]], %[[ONE]]
 // CHECK:           %[[END:.*]] = arith.addi %[[FIRST]], %[[COUNT]]
-// CHECK:           %[[ALL:.*]]:2 = scf.for %[[SLOT:.*]] = %[[SECOND]] to %[[END]] step %[[ONE]] iter_args(%[[OA:.*]] = %[[O0]], %[[LA:.*]] = %[[L0]])
-// CHECK:             %[[OB:.*]], %[[LB:.*]] = attn.load_partial %[[ROWS]], %[[PLAN]] slot %[[SLOT]]
-// CHECK:             %[[OM:.*]], %[[LM:.*]] = attn.merge_tile %[[OA]], %[[LA]], %[[OB]], %[[LB]]
-// CHECK:             scf.yield %[[OM]], %[[LM]]
-// CHECK:           attn.store %[[ALL]]#0 lse %[[ALL]]#1, %[[ROWS]] to %[[O]] lse %[[LSE]]
+// CHECK:           %[[ALL:.*]]:3 = scf.for %[[SLOT:.*]] = %[[SECOND]] to %[[END]] step %[[ONE]] iter_args(%[[OA:.*]] = %[[P0]]#0, %[[MA:.*]] = %[[P0]]#1, %[[LA:.*]] = %[[P0]]#2)
+// CHECK:             %[[B:.*]]:3 = attn.load_partial %[[ROWS]], %[[PLAN]] slot %[[SLOT]]
+// CHECK:             %[[OM:.*]], %[[MM:.*]], %[[LM:.*]] = attn.merge_state(%[[OA]], %[[MA]], %[[LA]]), (%[[B]]#0, %[[B]]#1, %[[B]]#2), %[[C]]
+// CHECK:             scf.yield %[[OM]], %[[MM]], %[[LM]]
+// CHECK:           %[[T:.*]], %[[R:.*]] = attn.finish %[[ALL]]#0, %[[ALL]]#1, %[[ALL]]#2, %[[C]] :
+// CHECK:           attn.store %[[T]] lse %[[R]], %[[ROWS]] to %[[O]] lse %[[LSE]]
 attn.kernel @packed(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "cpu", schedule = #packed, block_map = #causal} {
   attn.variant @causal {
     attn.hook mask(%b, %h, %qp, %kp) {
@@ -99,9 +103,12 @@ attn.kernel @packed(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "c
 // CHECK:           attn.hook sink
 // CHECK:           attn.hook output
 // CHECK-NOT:       attn.hook
-// CHECK:           %[[ALL:.*]]:2 = scf.for
+// With a score hook the scale is in the scores.
+// CHECK:           %[[C:.*]] = arith.constant 1.44269502 : f32
+// CHECK-NOT:       arith.mulf
+// CHECK:           %[[ALL:.*]]:3 = scf.for
 // CHECK:           %[[Z:.*]] = attn.apply_sink
-// CHECK:           %[[TS:.*]], %[[LS:.*]] = attn.merge_sink %[[ALL]]#0, %[[ALL]]#1, %[[Z]]
+// CHECK:           %[[TS:.*]], %[[LS:.*]] = attn.finish %[[ALL]]#0, %[[ALL]]#1, %[[ALL]]#2, %[[C]] sink %[[Z]]
 // CHECK:           %[[TX:.*]] = attn.transform_rows output %[[TS]]
 // CHECK:           attn.store %[[TX]] lse %[[LS]]
 attn.kernel @hooks(%q: !Q, %k: !K, %v: !V, %scale: f32) attributes {target = "cpu", schedule = #single, block_map = #dense} {

@@ -56,8 +56,7 @@ attn.kernel @arms(%q: !Q, %k: !K, %v: !V, %scale: f32, %o: !O, %lse: !L, %plan: 
     %o0, %m, %l = attn.state_init : !t, !r, !r
     %c = arith.constant true
     scf.if %c {
-      %t, %r = attn.finish %o0, %m, %l, %scale : !t, !r
-      attn.store_partial %t lse %r, %rows, %plan slot %slot : !t lse !r, !attn.rows<64>
+      attn.store_partial %o0, %m, %l by %scale in %rows, %plan slot %slot : !t, !r, !r in !attn.rows<64>
     } else {
       %t, %r = attn.finish %o0, %m, %l, %scale : !t, !r
       attn.store %t lse %r, %rows to %o lse %lse : !t lse !r, !attn.rows<64> to !O lse !L
