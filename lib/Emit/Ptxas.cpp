@@ -174,7 +174,7 @@ bool attn::runPtxas(StringRef ptx, const TargetSpec &target, StringRef ptxas,
 /// A word or two of an item that ptxas keeps on the stack is read outside of the
 /// loops: on an H200 sm_80 code with 8 bytes of them ran 20 percent faster than the
 /// next shape without.  Where roles set their registers there is room for all.
-static constexpr unsigned fewWords = 32;
+static constexpr unsigned fewWords = 40;
 /// A merge kernel runs once a row: what it keeps on the stack costs a few loads.
 static constexpr unsigned mergeWords = 128;
 

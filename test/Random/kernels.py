@@ -253,9 +253,11 @@ class Kernel:
             rng, f = self.rng, dict(type="f32")
             x = body.element("%x", "%i")
             choice = rng.randrange(3)
-            if choice == 0:  # rotate pairs by an angle that grows with the position
+            # Rotate pairs by an angle that grows with the position, to a few turns: what
+            # f32 rounds off the angle is an error of scores that the check does not know.
+            if choice == 0:
                 partner = body.element("%x", body.op("arith.xori", "%i", body.i32(1)))
-                angle = body.op("arith.mulf", body.to_float("%pos"), self.real(body, 0.01, 0.2), **f)
+                angle = body.op("arith.mulf", body.to_float("%pos"), self.real(body, 0.001, 0.02), **f)
                 odd = body.compare("ne", body.op("arith.andi", "%i", body.i32(1)), body.i32(0))
                 sine = body.op("math.sin", angle, **f)
                 sine = body.select(odd, sine, body.op("arith.negf", sine, **f))

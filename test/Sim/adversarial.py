@@ -56,9 +56,13 @@ def main():
                     # The frozen loop has its part of the first run.
                     right &= all(visits[level][-1] > 0 for level in ("tiles", "pipe", "frag"))
                 if softmax == "frozen,redo=visit":
-                    # A peak in the last block leaves nothing to the exact loop.
+                    # A peak in the last block leaves nothing to the exact loop, which stands
+                    # in front of the frozen one.  Numbers are the most of any warp, and each has
+                    # both loops between all blocks.
                     some = kind in REDONE and kind != "late-peak"
-                    right &= all((visits[level][-1] > 0) == some for level in ("pipe", "frag"))
+                    for level in ("pipe", "frag"):
+                        right &= (visits[level][-2] > 0) == some and visits[level][-1] > 0
+                        right &= sum(visits[level]) >= sum(plain[level])
                 text = "" if right else str(visits)
             wrong += not right
             print(f"{target} {softmax} {kind}: {'right' if right else 'wrong'}, "

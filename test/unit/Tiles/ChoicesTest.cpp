@@ -313,8 +313,9 @@ TEST_F(Choices, OneMufuInstructionTakesThreeWarpgroups) {
 /// Warpgroups copy whole tiles, so a group that divides none is packed by warps.
 TEST_F(Choices, OddGroupsTakeTilesOfWarps) {
   for (int32_t dim : {64, 128, 256})
-    for (auto [group, packed] :
+    for (auto [heads, packed] :
          {std::pair(4, false), {5, true}, {7, true}, {13, true}, {17, false}}) {
+      int32_t group = heads;
       set(dim, dim, true, 2 * group, 2);
       ScheduleChoices choices = chooseSchedules(facts, target());
       auto price = [&](ScheduleAttr s, int64_t q) {
