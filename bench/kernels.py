@@ -29,6 +29,16 @@ MASKS = {
     %visible = arith.andi %past, %near : i1
     attn.yield %visible : i1
   }""",
+    "documents": """
+  %doc = attn.table "doc" : !attn.table<i32, [position]> {sample = [0 : i32, 5 : i32], sorted}
+  attn.hook mask(%b, %h, %q, %k) {
+    %dq = attn.read %doc[%q] : !attn.table<i32, [position]>
+    %dk = attn.read %doc[%k] : !attn.table<i32, [position]>
+    %same = arith.cmpi eq, %dq, %dk : i32
+    %past = arith.cmpi sge, %q, %k : i32
+    %visible = arith.andi %same, %past : i1
+    attn.yield %visible : i1
+  }""",
 }
 
 SCORES = {
@@ -91,7 +101,8 @@ def all_kernels(hidden=2048):
     for mask in ("dense", "causal"):
         yield {"dim": 128, "mask": mask, "heads": 32, "kv_heads": 8, "storage": "ragged"}
         yield {"dim": 128, "mask": mask, "heads": 16, "kv_heads": 16, "storage": "ragged"}
-    yield {"dim": 128, "mask": "window", "heads": 16, "kv_heads": 16}
+    for mask in ("window", "documents"):
+        yield {"dim": 128, "mask": mask, "heads": 16, "kv_heads": 16}
     for dim in (64, 128):
         for score in ("softcap", "alibi"):
             yield {"dim": dim, "mask": "causal", "heads": hidden // dim,

@@ -65,6 +65,15 @@ def alibi_slopes(heads):
     return torch.exp2(-8.0 * torch.arange(1, heads + 1, device="cuda") / heads)
 
 
+# The tables of bench/kernels.py by name, of heads and keys: the slopes of ALiBi; documents
+# of one number, whose blocks are those of the causal mask.
+TABLES = {
+    "slope": lambda heads, keys: alibi_slopes(heads),
+    "doc": lambda heads, keys: attn_mlir.Table(
+        torch.zeros(keys, device="cuda", dtype=torch.int32), torch.zeros(keys, dtype=torch.int32)),
+}
+
+
 class Ours:
     """One specialisation of a bundle on tensors of shape [batch, heads, tokens, dim]."""
 
@@ -72,10 +81,10 @@ class Ours:
         batch, _, tokens, _ = q.shape
         self.kernel = attn_mlir.Kernel(device, bundle, "prefill", specialisation=index)
         self.plan = attn_mlir.Plan(self.kernel)
+        tables = {table.name: TABLES[table.name](q.shape[1], k.shape[2])
+                  for table in self.kernel.info.tables}
         self.plan.plan(q_lens=[tokens] * batch, kv_lens=[k.shape[2]] * batch,
-                       max_splits=max_splits)
-        # A table of a head each: the slopes of ALiBi.
-        tables = {table.name: alibi_slopes(q.shape[1]) for table in self.kernel.info.tables}
+                       max_splits=max_splits, tables=tables)
         self.launch = self.plan.bind(*(tensor.transpose(1, 2) for tensor in (q, k, v, o, lse)),
                                      tables=tables,
                                      stream=torch.cuda.current_stream().cuda_stream)
@@ -306,8 +315,8 @@ def cell(device, options, dim, mask, seq, element, score, inputs="random", keys=
                             .strip(),
                             lambda b=bundle, i=index, w=whole:
                             Ours(device, b, i, q, k, v, o, lse, max_splits=int(w)))
-    if options.prototype and element == "bf16" and score == "plain" and mask != "window" and \
-            keys == seq:
+    common = score == "plain" and mask in ("dense", "causal")
+    if options.prototype and element == "bf16" and common and keys == seq:
         for meta in sorted(options.prototype.glob("*.json")):
             facts = json.loads(meta.read_text())
             if facts["d"] == dim and bool(facts["causal"]) == causal and facts["opt"] and \
@@ -327,7 +336,7 @@ def cell(device, options, dim, mask, seq, element, score, inputs="random", keys=
                     q, k, v, attn_mask=bias, is_causal=causal and not uneven)
         return call
 
-    if score == "plain" and mask != "window":
+    if common:
         for name, backend in PEERS.items():
             if name == "cudnn" and causal and keys != seq:
                 continue  # takes no such mask

@@ -44,6 +44,10 @@ SAME = [
      "what it moved behind is the replica's turn; the product still lies behind both"),
     ("lowered for sm_90a*: drop st_words 'verdict'",
      "a replica writes its word before each arrival, whether it failed or not"),
+    ("lowered for sm_90a*: early mbar_arrive 'work.empty'",
+     "the words that overwrite wait for this item's verdict, which lies behind what is read"),
+    ("lowered for sm_90a*: unsynced mbar_arrive 'work.empty'",
+     "the words that overwrite wait for this item's verdict, which all warps vote on"),
     ("vector hooks, roles: depth less of channel *", "a ring of one slot less: later, not otherwise"),
     ("vector hooks, roles: swap visits of channel 'q'",
      "Q and the first block of K are copied in either order: the product waits for both"),
@@ -95,7 +99,8 @@ def kernels(inputs, examples):
            ["q=40,5;kv=130,37", "q=5,0,33;kv=9,3,33"], [0])
     shape = "roles=load:1:1:24+compute:4:2:240,tile_q=128,tile_k=64,channels.k=2,channels.v=2"
     yield ("vector hooks, roles", [*rows, "--target=sm_90a", f"--schedule={shape},softmax=exact"],
-           ["q=1,1,1,2;kv=9,9,9,9", "q=70,5;kv=231,0", "q=130,1,3;kv=256,5,70"], [0])
+           ["q=1,1,1,1,1,1;kv=9,9,9,9,9,9", "q=1,2,3,4,5;kv=0,0,0,0,9", "q=70,5;kv=231,0",
+            "q=130,1,3;kv=256,5,70"], [0])
 
 
 def reason(kernel, edit):
