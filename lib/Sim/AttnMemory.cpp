@@ -6,7 +6,7 @@
 //     r * strides.batch + (begin + token) * strides.token + head * strides.head
 //     + d
 //
-// Invariant: only live rows are read and written, and only keys below kv1.
+// Invariant: only live rows are read and written, and only keys from 0 to below kv1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,13 +45,20 @@ static Tile loadKV(const TensorHandle &tensor, TileType type, int64_t request,
   return tile;
 }
 
-/// The arguments of load_kv and copy_kv.
+/// The keys of load_kv and copy_kv.
 template <class OpT>
-static Tile loadKVOf(OpT op, TileType type, Interp &interp, float tail = 0) {
+static FailureOr<Tile> loadKVOf(OpT op, TileType type, Interp &interp,
+                                float tail = 0) {
+  int64_t k0 = interp.getInt(op.getK0());
+  if (k0 < 0) {
+    (void)interp.fail(op,
+                      "first key is " + Twine(k0) + " but must be at least 0");
+    return failure();
+  }
   return loadKV(interp.get<TensorHandle>(op.getTensor()), type,
                 interp.getInt(op.getRequest()), interp.getInt(op.getKvHead()),
-                interp.getInt(op.getKvBegin()), interp.getInt(op.getK0()),
-                interp.getInt(op.getKv1()), tail);
+                interp.getInt(op.getKvBegin()), k0, interp.getInt(op.getKv1()),
+                tail);
 }
 
 static LogicalResult store(StoreOp op, Interp &interp) {
@@ -156,8 +163,10 @@ LogicalResult attn::sim::runMemoryOp(Operation *op, Interp &interp) {
   }
   if (auto load = dyn_cast<LoadKVOp>(op)) {
     auto type = cast<TileType>(load.getResult().getType());
-    interp.set(load.getResult(),
-               Datum::make<Tile>(loadKVOf(load, type, interp)));
+    FailureOr<Tile> tile = loadKVOf(load, type, interp);
+    if (failed(tile))
+      return failure();
+    interp.set(load.getResult(), Datum::make<Tile>(*std::move(tile)));
     return success();
   }
   auto payloadOf = [](mlir::Value slot) -> TileType {
@@ -179,8 +188,10 @@ LogicalResult attn::sim::runMemoryOp(Operation *op, Interp &interp) {
     TileType type = payloadOf(copy.getSlot());
     if (!type)
       return interp.fail(op, "slot does not hold a tile");
-    return writeSlot(op, copy.getSlot(),
-                     loadKVOf(copy, type, interp, tailOf(interp)), interp);
+    FailureOr<Tile> tile = loadKVOf(copy, type, interp, tailOf(interp));
+    if (failed(tile))
+      return failure();
+    return writeSlot(op, copy.getSlot(), *std::move(tile), interp);
   }
   if (auto zero = dyn_cast<ZeroRowsOp>(op)) {
     Tile *tile = slotTile(op, zero.getSlot(), interp);
